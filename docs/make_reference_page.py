@@ -11,8 +11,9 @@ from typing import Any
 PAGE = pathlib.Path(__file__).with_name("reference.md")
 INTRODUCTION = """# Python
 
-Made from the docstrings by `make docs`. All names are in `ratewise`: `import ratewise as rw`. Results print in words
-and give their numbers as `to_dict()`; those that are a table also as `to_frame()`, for pandas, Polars or PyArrow.
+Made from the docstrings by `make docs`. All names are in `ratewise`: `import ratewise as rw`. Results print in words,
+are a table in notebooks, and give their numbers as `to_dict()`, as `to_frame()` for pandas, Polars or PyArrow, and as
+`to_markdown()`.
 An answer is about the population (`estimand`) unless you say otherwise; campaigns, which hold their whole pool, are
 about the pool ([why](decisions/0008-public-interface.md)). `estimate.interval` is the pair of `low` and `high`;
 `interval_kind` says which kind of interval it is, on the record and in JSON.
@@ -46,7 +47,7 @@ def _parts(thing: type) -> list[type]:
     import ratewise
 
     ours = [base for base in thing.__mro__[1:] if base.__module__.startswith("ratewise")]
-    return [base for base in ours if not hasattr(ratewise, base.__name__)]
+    return [base for base in ours if not hasattr(ratewise, base.__name__) and base.__name__ != "Result"]
 
 
 def _members(thing: type) -> dict[str, Any]:
@@ -81,7 +82,8 @@ def _call(name: str, function: Any) -> str:
 def _signature(name: str, thing: Any) -> str:
     """One argument a line, as it is written in the code."""
     if inspect.isclass(thing):  # results are made by functions
-        bases = [base.__name__ for base in thing.__bases__ if base is not object and base not in _parts(thing)]
+        bases = [base.__name__ for base in thing.__bases__ if base.__name__ != "Result" and base not in _parts(thing)]
+        bases = [base for base in bases if base != "object"]
         return f"class {name}" + (f"({', '.join(bases)})" if bases else "")
     [made] = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     assert isinstance(made, ast.FunctionDef)

@@ -12,8 +12,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.policy import optimal_policy
 from ratewise.core.wrong_policy import WrongPolicy, cost_of_wrong_policy
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.report.pictures import INK, QUIET, grid, save
-from ratewise.report.simulation import legend_below
+from ratewise.report.pictures import INK, QUIET, grid, legend_below, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -114,13 +114,13 @@ if TYPE_CHECKING:
     from ratewise.raters.protocol import Rater as Rater
     from ratewise.raters.protocol import RaterError as RaterError
     from ratewise.report.campaign import campaign_page as campaign_page
-    from ratewise.report.comparison import plot_comparison as plot_comparison
-    from ratewise.report.leaderboard import plot_leaderboard as plot_leaderboard
+    from ratewise.report.pictures import plot_comparison as plot_comparison
     from ratewise.report.pictures import plot_estimates as plot_estimates
+    from ratewise.report.pictures import plot_leaderboard as plot_leaderboard
     from ratewise.report.pictures import plot_plan as plot_plan
-    from ratewise.report.regression import plot_regression as plot_regression
-    from ratewise.report.simulation import plot_simulation as plot_simulation
-    from ratewise.report.slices import plot_slices as plot_slices
+    from ratewise.report.pictures import plot_regression as plot_regression
+    from ratewise.report.pictures import plot_simulation as plot_simulation
+    from ratewise.report.pictures import plot_slices as plot_slices
     from ratewise.tables import Table as Table
     from ratewise.tables import read_table as read_table
     from ratewise.tables import write_table as write_table
@@ -311,12 +311,12 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         "ratewise.report.pictures": (
             "plot_plan",
             "plot_estimates",
+            "plot_slices",
+            "plot_comparison",
+            "plot_regression",
+            "plot_leaderboard",
+            "plot_simulation",
         ),
-        "ratewise.report.slices": ("plot_slices",),
-        "ratewise.report.comparison": ("plot_comparison",),
-        "ratewise.report.regression": ("plot_regression",),
-        "ratewise.report.leaderboard": ("plot_leaderboard",),
-        "ratewise.report.simulation": ("plot_simulation",),
     },
     "errors": {
         "ratewise.errors": (

@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.campaign.annotators import human_only, judge_and_people, people_found, wilson
 from ratewise.campaign.clients.people import PageAnswer
-from ratewise.report.people import HEADS, people_of
+from ratewise.report.words import PEOPLE, people_of
 
 from .clients.test_labelling import begun
 from .making import judged, ran
@@ -82,7 +82,7 @@ def test_who_decides_where_votes_split_is_not_measured_by_the_splits(tmp_path):
         (ann, bob, eve), together = people_found(now)
         (_, _, row), _ = people_of(now)
     assert (eve.name, eve.answers, eve.decides, eve.agree) == ("eve", 3, True, None)
-    assert row[HEADS.index("agree with others")] == "decides where they differ"
+    assert row[PEOPLE.index("agree with others")] == "decides where they differ"
     assert ann.agree == bob.agree == together.percent == 0.7
     assert not ann.decides
     assert together.items == 10

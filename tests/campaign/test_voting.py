@@ -8,8 +8,9 @@ from rich.console import Console
 from ratewise.campaign.annotators import judge_and_people
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.raters import rules_in_words
-from ratewise.report.campaign import campaign_page, status_text
-from ratewise.report.people import people_of
+from ratewise.report.campaign import campaign_page
+from ratewise.report.status import status_text
+from ratewise.report.words import people_of
 from ratewise.web.live import document
 
 from ..tomls import rater, toml_of

@@ -10,7 +10,8 @@ from scipy import stats
 
 from ratewise.errors import InputError
 from ratewise.questions.comparison import compare, compare_many
-from ratewise.report.comparison import many_text, plot_comparison
+from ratewise.report.pictures import plot_comparison
+from ratewise.report.terminal import text_of
 
 from ..worlds import SYSTEMS, many_systems
 
@@ -150,6 +151,6 @@ def test_hostile_names_everywhere():
     assert "<b>" not in found._repr_html_()
     assert "a&amp;b" in found._repr_html_()
     console = Console(width=140, file=io.StringIO())
-    console.print(many_text(found))
+    console.print(text_of(found))
     assert "[red]new[/red]" in console.file.getvalue()
     plot_comparison(found).savefig(io.BytesIO(), format="svg")

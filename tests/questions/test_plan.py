@@ -285,7 +285,7 @@ def test_the_reason_has_the_numbers(judged):
         assert shown in plan.reason
     assert str(plan) == plan.summary() == plan.reason
     for name in NAMES:
-        assert f"<td>{name}</td>" in plan._repr_html_()
+        assert f" {name}</td>" in plan._repr_html_()
     assert plan._repr_html_().count("<svg") == 1
 
 

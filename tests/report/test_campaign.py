@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ratewise.report.campaign import campaign_page, ending_text, look_text, plot_story, snapshot_page, status_text
-from ratewise.report.sentence import plain_answer
+from ratewise.report.campaign import campaign_page, snapshot_page
+from ratewise.report.status import ending_text, look_text, status_text
+from ratewise.report.words import plain_answer
 from ratewise.web.live import document
 
 from ..campaign.making import judged, ran
@@ -39,11 +40,6 @@ def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
     assert f"{campaign.estimate().value:.4f}" in page
     assert "0.1235" in page
     assert "<script" not in page
-
-
-def test_the_story_is_drawn_round_by_round(campaign):
-    figure = plot_story(campaign.story(), truth=0.7)
-    assert figure.axes[0].lines or figure.axes[0].collections
 
 
 def test_a_narrow_terminal_shows_the_whole_head(campaign):

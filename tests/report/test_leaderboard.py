@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from ratewise.questions.leaderboard import leaderboard
-from ratewise.report.leaderboard import leaderboard_text, plot_leaderboard
+from ratewise.report.pictures import plot_leaderboard
+from ratewise.report.terminal import text_of
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def board():
 
 def test_text_has_every_model_best_first_and_markup_stays_text(board):
     console = Console(file=io.StringIO(), width=120, highlight=False)
-    console.print(leaderboard_text(board))
+    console.print(text_of(board))
     text = console.file.getvalue()
     assert text.index("strong") < text.index("middle") < text.index("weak [bold]")
 
@@ -31,7 +32,7 @@ def test_text_has_every_model_best_first_and_markup_stays_text(board):
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_narrow_terminal_shows_every_model_with_its_whole_interval(board, width):
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(leaderboard_text(board))
+    console.print(text_of(board))
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     for m in board.rated:

@@ -1,7 +1,8 @@
 """The report as Markdown: the sentence first, tables, and nothing that the items' words could make of it."""
 
-from ratewise.report.markdown import escaped, snapshot_markdown, table
-from ratewise.report.sentence import plain_answer
+from ratewise.core.document import as_html, as_markdown, escaped, grid_of
+from ratewise.report.campaign import snapshot_markdown
+from ratewise.report.words import plain_answer
 
 from ..campaign.making import judged, ran, scored
 
@@ -27,8 +28,10 @@ def test_raters_of_a_chain_are_named_with_their_worth(tmp_path):
     with campaign.look() as now:
         text, worth = snapshot_markdown(now), now.worth
     assert len(worth) == 2
-    assert "## Who rates\n\n- " + escaped(worth[0]) + "\n- " + escaped(worth[1]) in text
+    assert "\n\n- " + escaped(worth[0]) + "\n- " + escaped(worth[1]) in text
 
 
 def test_tables():
-    assert table(("a", "b"), [("x", "1")]).splitlines() == ["| a | b |", "| --- | ---: |", "| x | 1 |"]
+    grid = grid_of(("a", "b"), [("x", "<1")])
+    assert as_markdown([grid]).splitlines() == ["| a | b |", "| --- | ---: |", "| x | \\<1 |"]
+    assert "<tr><td>x</td><td>&lt;1</td></tr>" in as_html([grid])

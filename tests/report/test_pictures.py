@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import ratewise as rw
-from ratewise import InputError
+from ratewise.errors import InputError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.pictures import save
 

@@ -8,9 +8,9 @@ import pytest
 
 from ratewise.campaign import findings as numbers
 from ratewise.campaign.clients.people import PageAnswer
-from ratewise.report import method, people, portrait
-from ratewise.report.campaign import snapshot_page
-from ratewise.report.markdown import snapshot_markdown
+from ratewise.report import words
+from ratewise.report.campaign import snapshot_markdown, snapshot_page
+from ratewise.report.pictures import plot_money
 from ratewise.store import schema
 
 from ..campaign.making import judged, ran
@@ -43,7 +43,7 @@ def test_rates_rise_with_the_expected_error(now):
     assert len(bins) > 3
     assert bins[-1].x > bins[0].x
     assert bins[-1].y > bins[0].y
-    assert f"{bins[-1].y:.0%}" in portrait.rates_words(bins)
+    assert f"{bins[-1].y:.0%}" in words.rates_words(bins)
 
 
 def test_the_page_has_every_section_and_says_each_picture_in_words(now):
@@ -53,23 +53,23 @@ def test_the_page_has_every_section_and_says_each_picture_in_words(now):
         assert re.search(rf"<h2>[^<]*{title}", page), title
         assert title in text, title
     assert page.count("<figure>") == page.count("<figcaption>") == page.count("role='img'") == 3
-    points = portrait.story_points(now)
-    assert portrait.money_words(now, points) in page
-    assert "strong ratings alone" in portrait.money_words(now, points).lower()
+    points = words.story_points(now)
+    assert words.money_words(now, points) in page
+    assert "strong ratings alone" in words.money_words(now, points).lower()
     assert f"--head {now.head}" in page
     assert not re.search(r"(src|href)=.https?:", page)  # nothing is loaded
 
 
 def test_the_interval_of_a_single_round_is_seen(now):
-    points = portrait.story_points(now)
-    (bar,) = [c for c in portrait.plot_money(points[:1]).axes[0].collections if hasattr(c, "get_segments")]
+    points = words.story_points(now)
+    (bar,) = [c for c in plot_money(points[:1]).axes[0].collections if hasattr(c, "get_segments")]
     ((_, low), (_, high)) = bar.get_segments()[0]
     assert (low, high) == points[0][1].interval
-    assert not [c for c in portrait.plot_money(points).axes[0].collections if hasattr(c, "get_segments")]
+    assert not [c for c in plot_money(points).axes[0].collections if hasattr(c, "get_segments")]
 
 
 def test_savings_are_money_and_labels(now):
-    said = " ".join(method.savings(now))
+    said = " ".join(words.savings(now))
     alone = int(re.search(r"about ([\d,]+) labels alone", said)[1].replace(",", ""))
     assert alone > now.status.labels
     saved = int(re.search(r"(\d+)% less", said)[1])
@@ -88,7 +88,7 @@ def test_people_agreement_and_checks_are_told(tmp_path, monkeypatch):
             while (task := desk.next(name)) is not None:
                 desk.answer(name, task.key, PageAnswer(1, seconds=4.0))
     with campaign.look() as now:
-        rows, said = people.people_of(now)
+        rows, said = words.people_of(now)
         page, text = snapshot_page(now), snapshot_markdown(now)
     assert [row[0] for row in rows] == ["<b>bob</b>", "ann"]
     assert all(re.search(r"training 2 of 2 right; checks \d of \d right", row[-1]) for row in rows)

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.regression import Coefficient, Regression, regress
-from ratewise.report.regression import plot_regression, quantiles_text, regression_text
+from ratewise.report.pictures import plot_regression
+from ratewise.report.terminal import text_of
 
 
 def shown(text):
@@ -28,7 +29,7 @@ EXACT = Coefficient("exact", 0.5, None, None, None, reason="no error can be told
 
 
 def test_bars_are_to_scale_and_show_zero():
-    lines = shown(regression_text(made(LEFT, RIGHT, NONE, EXACT))).splitlines()
+    lines = shown(text_of(made(LEFT, RIGHT, NONE, EXACT))).splitlines()
     down, up = (next(line for line in lines if line.startswith(name)) for name in ("down", "up"))
     assert down.rstrip().endswith("─────●─────   │")
     assert up.rstrip().endswith("●─────")
@@ -41,13 +42,13 @@ def test_bars_are_to_scale_and_show_zero():
 
 
 def test_nothing_with_an_interval_has_no_bars():
-    assert "●" not in shown(regression_text(made(NONE, EXACT)))
+    assert "●" not in shown(text_of(made(NONE, EXACT)))
 
 
 def test_quantiles():
     rng = np.random.default_rng(0)
     h = rng.standard_normal(300)
-    text = shown(quantiles_text(quantile_table({"h": h}, strong="h", at=[0.1, 0.9])))
+    text = shown(text_of(quantile_table({"h": h}, strong="h", at=[0.1, 0.9])))
     assert text.count("●") == 2
     assert "300 strong ratings" in text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratewise import InputError, TableError
+from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
 from ratewise.lab.reproduction import Experiment, real_claims, run_experiment
 from ratewise.report import reproduction

@@ -6,8 +6,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.raters.people import PeopleSettings
-from ratewise.report.markdown import snapshot_markdown
-from ratewise.report.sentence import plain_answer
+from ratewise.report.campaign import snapshot_markdown
+from ratewise.report.words import plain_answer
 
 from ..campaign.making import judged, ran, scored, write
 

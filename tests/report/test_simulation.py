@@ -11,8 +11,8 @@ from rich.console import Console
 from ratewise.core.names import SIMULATED_METHODS
 from ratewise.lab.simulate import simulate
 from ratewise.lab.worlds import calibrated
-from ratewise.report.pictures import save
-from ratewise.report.simulation import METHOD_COLOURS, plot_simulation, simulation_text
+from ratewise.report.pictures import METHOD_COLOURS, plot_simulation, save
+from ratewise.report.terminal import text_of
 
 CASES = {
     "one budget": {"budgets": [45]},
@@ -50,7 +50,7 @@ def found():
 @pytest.mark.parametrize("case", list(CASES))
 def test_the_text_has_the_numbers(found, case):
     got = found(case)
-    text = shown(simulation_text(got))
+    text = shown(text_of(got))
     lines = [line.split() for line in text.splitlines()]
     rows = iter(line for line in lines if any(word in SIMULATED_METHODS for word in line[:2]))
     for budget in got.settings["budgets"]:
@@ -73,7 +73,7 @@ def test_the_text_has_the_numbers(found, case):
 
 @pytest.mark.parametrize("case", list(CASES))
 def test_the_text_is_whole_and_has_no_nan(found, case):
-    text = shown(simulation_text(found(case)))
+    text = shown(text_of(found(case)))
     assert "nan" not in text  # where base is exact, the share of its error has no value
     assert "inf" not in text
     assert "…" not in text
@@ -83,7 +83,7 @@ def test_the_text_is_whole_and_has_no_nan(found, case):
 def test_the_best_is_marked_but_never_what_nobody_can_run(found):
     got = found("many budgets")
     console = Console(file=io.StringIO(), width=120, highlight=False, force_terminal=True, color_system="standard")
-    console.print(simulation_text(got))
+    console.print(text_of(got))
     green = [line for line in console.file.getvalue().splitlines() if "\x1b[1;32m" in line]
     assert len(green) == len(got.settings["budgets"])
     assert not any("oracle" in line or "limit" in line for line in green)
@@ -95,11 +95,11 @@ def test_the_best_is_marked_but_never_what_nobody_can_run(found):
 
 def test_notes(found):
     known, plain = found("known"), found("one budget")
-    assert "know the whole table's parameters" in shown(simulation_text(known))
-    assert "know the whole table's parameters" not in shown(simulation_text(plain))
-    assert "partial" not in shown(simulation_text(plain))
+    assert "know the whole table's parameters" in shown(text_of(known))
+    assert "know the whole table's parameters" not in shown(text_of(plain))
+    assert "partial" not in shown(text_of(plain))
     stopped = dataclasses.replace(plain, partial=True)
-    assert "partial, stopped after 12 trials" in shown(simulation_text(stopped))
+    assert "partial, stopped after 12 trials" in shown(text_of(stopped))
 
 
 @pytest.mark.parametrize("case", ["one budget", "many budgets", "base alone", "a pool that is rated whole"])

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from ratewise.questions.slice_plan import plan_slices
 from ratewise.questions.slices import estimate_slices
-from ratewise.report.pictures import save
-from ratewise.report.slices import plot_slices, slice_plan_text, slices_text
+from ratewise.report.pictures import plot_slices, save
+from ratewise.report.terminal import text_of
 
 
 def shown(text, width=120):
@@ -34,7 +34,7 @@ COLUMNS = {"by": "topic", "weak": "judge", "strong": "human"}
 @pytest.mark.parametrize("options", [{}, {"shrink": True}, {"simultaneous": True}])
 def test_every_slice_has_a_line_with_its_numbers(table, options):
     found = estimate_slices(table, **COLUMNS, **options)
-    text = shown(slices_text(found))
+    text = shown(text_of(found))
     for one in found.slices:
         line = next(line for line in text.splitlines() if line.startswith(f"{one.name} "))
         assert f"{one.labels:,}" in line
@@ -52,7 +52,7 @@ def test_every_slice_has_a_line_with_its_numbers(table, options):
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_narrow_terminal_shows_every_slice_with_its_whole_interval(table, options, width):
     found = estimate_slices(table, **COLUMNS, **options)
-    lines = shown(slices_text(found), width).splitlines()
+    lines = shown(text_of(found), width).splitlines()
     assert max(map(len, lines)) <= width
     for one in found.slices:
         line = next(line for line in lines if line.startswith(f"{one.name} "))
@@ -63,14 +63,14 @@ def test_a_narrow_terminal_shows_every_slice_with_its_whole_interval(table, opti
 
 def test_bars_are_on_one_scale(table):
     found = estimate_slices(table, **COLUMNS)
-    lines = shown(slices_text(found)).splitlines()
+    lines = shown(text_of(found)).splitlines()
     bars = {line.split()[0]: line.rstrip() for line in lines if "●" in line}
     assert bars["travel"].index("●") > bars["law"].index("●") > bars["[bold]code"].index("●")
 
 
 def test_a_slice_plan_has_a_line_for_each_slice_and_one_for_all(table):
     found = plan_slices(table, **COLUMNS, weak_cost=0.05, strong_cost=1.0, target_se=0.08, pool_sizes="table")
-    text = shown(slice_plan_text(found))
+    text = shown(text_of(found))
     for one in found.slices:
         line = next(line for line in text.splitlines() if line.startswith(f"{one.name} "))
         assert (one.plan.recommendation if one.plan else "none") in line

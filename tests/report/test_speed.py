@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.status import Status
-from ratewise.report.speed import Speed
+from ratewise.report.status import Speed
 
 START = Status(
     name="c", campaign="x", ended=None, pool=1000, looked=0, rounds=0, budget=Decimal(100), spent=Decimal(0),

@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from ratewise.report.terminal_table import Column, TerminalTable
+from ratewise.core.document import Column, Grid
+from ratewise.report.terminal import TerminalTable
 
 COLUMNS = (
     Column("model", "name"), Column("rating"), Column("95% interval"), Column("-------bar-------", "bar", 9),
@@ -22,10 +23,10 @@ def shown(table, width):
 
 
 def filled(columns=COLUMNS):
-    table = TerminalTable(columns)
+    table = Grid(columns)
     for name in NAMES:
-        table.add_row(Text(name), "1234", "0.4107 to 0.5188", "━━━●━━━", "17%", "12,345")
-    return table
+        table.add(name, "1234", "0.4107 to 0.5188", "━━━●━━━", "17%", "12,345")
+    return TerminalTable(table)
 
 
 @pytest.mark.parametrize("width", range(36, 140, 7))
@@ -62,7 +63,7 @@ def test_where_nothing_fits_cells_wrap_and_nothing_is_lost():
 
 
 def test_without_rows_there_is_a_head():
-    assert shown(TerminalTable(COLUMNS), 120)[0].split() == [
+    assert shown(TerminalTable(Grid(COLUMNS)), 120)[0].split() == [
         "model",
         "rating",
         "95%",

@@ -10,7 +10,7 @@ from rich.console import Console
 from studies.worlds import bernoulli
 
 import ratewise as rw
-from ratewise.report.text import drawn_text, estimate_text, plan_text
+from ratewise.report.terminal import text_of
 
 
 def shown(text, *, width=120):
@@ -45,7 +45,7 @@ def line_of(text, name):
 def test_a_plan_has_its_numbers_and_one_mark(plans, name):
     plan = plans[name]
     assert plan.recommendation == name
-    text = shown(plan_text(plan))
+    text = shown(text_of(plan))
     for row, policy in plan.policies.items():
         line = line_of(text, row)
         assert line.startswith("▶" if row == name else "  ")
@@ -63,7 +63,7 @@ def test_a_plan_has_its_numbers_and_one_mark(plans, name):
 def test_another_level_is_another_interval(plans):
     """The 90 % interval is ± 1.645 standard errors, not ± 1.96 under another name."""
     plan = plans["active"]
-    text = shown(plan_text(plan, level=0.9))
+    text = shown(text_of(dataclasses.replace(plan, basis=plan.basis | {"level": 0.9})))
     assert "90%" in text
     for name, policy in plan.policies.items():
         assert f"± {1.6449 * policy.expected_se:.4f}" in line_of(text, name)
@@ -71,15 +71,15 @@ def test_another_level_is_another_interval(plans):
 
 def test_notes_stand_below(plans):
     noted = dataclasses.replace(plans["active"], notes=("one thing", "another thing"))
-    text = shown(plan_text(noted))
+    text = shown(text_of(noted))
     assert text.splitlines()[-2:] == ["note: one thing", "note: another thing"]
-    assert "note:" not in shown(plan_text(dataclasses.replace(noted, notes=())))
+    assert "note:" not in shown(text_of(dataclasses.replace(noted, notes=())))
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_a_terminal_loses_neither_names_nor_numbers(plans, width):
     plan = plans["active"]
-    text = shown(plan_text(plan), width=width)
+    text = shown(text_of(plan), width=width)
     assert max(map(len, text.splitlines())) <= width
     table, _, reason = text.partition("Buy weak ratings")
     assert reason
@@ -96,7 +96,7 @@ def test_a_policy_without_a_floor_that_explodes_can_be_read():
     g = np.where(rng.random(400) < 0.3, 1.0, rng.beta(3, 1, 400))
     h = (rng.random(400) < 0.9 * g).astype(float)
     plan = rw.plan({"g": g, "h": h}, weak="g", strong="h", weak_cost=0.01, strong_cost=1, budget=100, floor=0.0)
-    text = shown(plan_text(plan))
+    text = shown(text_of(plan))
     assert all(f"{plan.policies[name].expected_se:.4f}" in line_of(text, name) for name in ("base", "random"))
 
 
@@ -109,7 +109,7 @@ def estimate():
 
 
 def test_an_estimate_has_its_numbers(estimate):
-    text = shown(estimate_text(dataclasses.replace(estimate, spend=4321.5)))
+    text = shown(text_of(dataclasses.replace(estimate, spend=4321.5)))
     for number in (
         f"{estimate.value:.4f}", f"{estimate.low:.4f} to {estimate.high:.4f}", "90% interval",
         f"{estimate.standard_error:.4f}", f"{estimate.labels:,} strong ratings on 2,500 items", "4,321.50",
@@ -117,12 +117,12 @@ def test_an_estimate_has_its_numbers(estimate):
     ):  # fmt: skip
         assert number in text
     assert estimate.labels > 1000
-    assert "spent" not in shown(estimate_text(estimate))
+    assert "spent" not in shown(text_of(estimate))
 
 
 def test_no_interval_is_said_and_not_zero():
     alone = rw.estimate_mean([3.0, 5.0, 4.0], [3.5, np.nan, np.nan], 0.5, interval="t")
-    text = shown(estimate_text(alone))
+    text = shown(text_of(alone))
     assert alone.interval is None
     assert [line.split() for line in text.splitlines() if line.startswith("interval")] == [["interval", "none"]]
     assert "standard error" not in text
@@ -132,11 +132,10 @@ def test_no_interval_is_said_and_not_zero():
 def test_a_draw_has_its_numbers(plans):
     pool = {"g": np.tile([0.0, 1.0], 700), "u": np.linspace(0.01, 0.6, 1400)}
     drawn = rw.draw_pool(pool, plans["active"].transfer, seed=3)
-    text = " ".join(shown(drawn_text(drawn, "out/drawn.csv")).split())
+    text = " ".join(shown(text_of(drawn)).split())
     assert f"{int(drawn.selected.sum()):,} of 1,400 items" in text
     assert f"{drawn.rates.mean():.3f}" in text
     assert f"{drawn.spend:,.2f}" in text
-    assert "Written to out/drawn.csv" in text
     assert all(note in text for note in drawn.notes)
     assert drawn.drift.drifted
 
@@ -150,7 +149,7 @@ def test_the_last_column_and_the_sentence_say_one_thing(goal, pool_size):
         {"g": world.weak, "h": world.strong, "u": world.error}, weak="g", strong="h", uncertainty="u", weak_cost=0.01,
         strong_cost=1, pool_size=pool_size, estimand="population" if pool_size is None else "pool", **goal,
     )  # fmt: skip
-    text = " ".join(shown(plan_text(plan)).split())
+    text = " ".join(shown(text_of(plan)).split())
     share = int(re.search(rf"▶ {plan.recommendation} .*? (\d+)% ", text.partition("base:")[0])[1])
     less = int(re.search(r"(\d+)% less", text)[1])
     assert abs(share + less - 100) <= 1

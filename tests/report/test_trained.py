@@ -1,7 +1,7 @@
 """The reliability picture."""
 
 from ratewise.learn.trainer import Trained
-from ratewise.report.trained import save_reliability
+from ratewise.report.pictures import save_reliability
 
 
 def test_a_picture_of_what_was_held_out(tmp_path):

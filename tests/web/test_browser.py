@@ -14,8 +14,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.report import people, sections
-from ratewise.report.page import described, page
+from ratewise.core.document import Picture, grid_of
+from ratewise.report import words
+from ratewise.report.page import page, svg_of
 from ratewise.report.pictures import figure
 from ratewise.web.api import told
 
@@ -424,7 +425,9 @@ def test_no_name_comment_or_file_name_runs_in_the_browser(browser, begun):
         expect(ann.page.locator("#comment")).to_have_value(re.compile("pwned"))
         paper = ann.context.new_page()  # the report has no policy to help it
         rows = [(each,) * 6 for each in hostile]
-        paper.set_content(page("x", [sections.table(people.HEADS, rows), described(plot_nothing, "".join(hostile))]))
+        paper.set_content(
+            page("x", [grid_of(words.PEOPLE, rows), Picture(lambda: svg_of(plot_nothing), "".join(hostile))])
+        )
         for each in (boss.page, ann.page, paper):
             each.mouse.move(200, 300)
             assert each.evaluate("window.pwned") is None

@@ -10,16 +10,15 @@ from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
 from ratewise.campaign.load import check_columns, listed_prices, open_pool, pays_for_all, quoted
 from ratewise.campaign.raters import check_settings, quote_of
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.learn.embeddings import BATCH, Vault, most_tokens, usual_tokens
 from ratewise.store.money import to_money, to_units, total
 from ratewise.store.queue import Units
 from ratewise.tables import Relation
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class RaterCost:
+@dataclass(frozen=True, slots=True, repr=False)
+class RaterCost(Result):
     """What one rater may cost: by `items` ratings, each of so many calls."""
 
     name: str
@@ -38,9 +37,8 @@ class RaterCost:
         }  # fmt: skip
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class CampaignCost:
+@dataclass(frozen=True, slots=True, repr=False)
+class CampaignCost(Result):
     """What a campaign may cost, before anyone is asked."""
 
     raters: tuple[RaterCost, ...]

@@ -16,7 +16,7 @@ from ratewise.campaign.load import LARGEST, open_pool, quoted
 from ratewise.campaign.raters import check_settings, fact_name, quote_of
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec, legal_name
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.judges.judge import is_asked
 from ratewise.judges.ladder import Rung
@@ -33,9 +33,8 @@ _MOST_MODELS = 5  # that are named
 _UNKNOWN = "unknown"
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class JudgeFound:
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgeFound(Result):
     """One judge of a campaign, as its ratings show it."""
 
     name: str
@@ -131,9 +130,8 @@ _ATTEMPTS = 3
 _UNIT = 1  # billionth: a budget is above 0
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Judged:
+@dataclass(frozen=True, slots=True, repr=False)
+class Judged(Result):
     """What came of judging a table."""
 
     output: str

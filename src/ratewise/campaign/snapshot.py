@@ -20,7 +20,7 @@ from ratewise.campaign.status import Status, look_at, status_of
 from ratewise.campaign.verify import Verification, verify_log
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
 from ratewise.design.diagnostics import Diagnosis, diagnose
@@ -29,9 +29,8 @@ from ratewise.questions.export_terms import Pooled
 from ratewise.store.store import Store
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Chapter:
+@dataclass(frozen=True, slots=True, repr=False)
+class Chapter(Result):
     """One closed round, and what was known after it."""
 
     number: int

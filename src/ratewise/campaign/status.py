@@ -1,6 +1,5 @@
 """Where a campaign stands: money, questions, and what can be said already."""
 
-import html
 import math
 import time
 from collections.abc import Callable
@@ -13,8 +12,9 @@ from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
 from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
+from ratewise.core.document import Facts, Part
 from ratewise.core.estimate import Estimate
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.judges.judge import told_of_servers
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
@@ -23,9 +23,8 @@ from ratewise.store.store import Store
 IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Status:
+@dataclass(frozen=True, slots=True, repr=False)
+class Status(Result):
     """A campaign's status. Amounts are exact; the estimate, of complete rounds, may be looked at any time."""
 
     name: str
@@ -83,19 +82,15 @@ class Status:
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
         return f"{self.name}: {'; '.join(parts)}"
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        cells = [("campaign", self.name), ("state", self.ended or "not at its end"), ("spent", f"{self.spent:f}")]
-        cells += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
+    def document(self) -> list[Part]:
+        """Where it stands, in a table for notebooks; a terminal shows more."""
+        facts = [("campaign", self.name), ("state", self.ended or "not at its end"), ("spent", f"{self.spent:f}")]
+        facts += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
         if self.lead is not None:
-            cells.append(("estimate", self.lead.summary()))
+            facts.append(("estimate", self.lead.summary()))
         if self.for_looks is not None:
-            cells.append((IF_YOU_LOOK, self.for_looks.summary()))
-        cells += [("votes", text) for text in self.votes] + [("judge", text) for text in self.servers]
-        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in cells)
-        return f"<table>{rows}</table>"
+            facts.append((IF_YOU_LOOK, self.for_looks.summary()))
+        return [Facts([*facts, *(("votes", text) for text in self.votes), *(("judge", text) for text in self.servers)])]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; amounts as text, so that they stay exact."""
@@ -169,9 +164,8 @@ def _spent_by(spec: Spec, store: Store) -> dict[str, Decimal]:
     return raters | ({LEARNER: to_money(texts)} if texts else {})
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ending(Result):
     """The end of a run. It equals its reason, so that it can be compared with a text.
 
     All of it is here: the store may be deleted.

@@ -28,7 +28,7 @@ from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
-from ratewise.core.result import shown as with_repr
+from ratewise.core.result import Result
 from ratewise.errors import RatewiseError, StoreError
 from ratewise.raters.kind import Reread
 from ratewise.raters.people import PeopleSettings
@@ -50,9 +50,8 @@ _GIVEN_UP = "given up"  # how the note of a question begins that was not asked t
 _Payments = dict[str, dict[int, list[int]]]  # kind → attempt → amounts
 
 
-@with_repr
-@dataclass(slots=True)
-class Verification:
+@dataclass(slots=True, repr=False)
+class Verification(Result):
     """What was checked and what differs; nothing where all is as it should be."""
 
     items: int = 0

@@ -69,7 +69,7 @@ def init(
         said = f'Written: {path}. Change it, and name it in the campaign: judge = "{path}"'
         tell({"written": [path]}, said, json=json)
     elif from_table is not None:
-        from ratewise.report.begun import begun_text
+        from ratewise.report.status import begun_text
 
         refuse(table, "--table writes a made-up table and --from uses yours; leave one of them out")
         columns["positive"] = columns["positive"] or ()
@@ -101,7 +101,7 @@ def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> i
     from ratewise.campaign.clients.patience import PATIENCE
     from ratewise.campaign.cost import campaign_cost
     from ratewise.campaign.engine import Paused
-    from ratewise.report.campaign import beside_the_numbers, ending_text
+    from ratewise.report.status import beside_the_numbers, ending_text
 
     if dry_run:
         cost = campaign_cost(Campaign.at(campaign).spec)
@@ -150,7 +150,7 @@ def status(*, campaign: str, watch: bool | None, json: bool) -> None:
     Example: ratewise status campaign.toml
     """
     from ratewise.campaign.campaign import Campaign
-    from ratewise.report.campaign import beside_the_numbers, look_text
+    from ratewise.report.status import beside_the_numbers, look_text
 
     with Campaign.at(campaign).watch() as look:
         now = look()
@@ -186,9 +186,9 @@ def report(*, campaign: str, output: str, slices: list[str] | None, json: bool) 
     """
     from ratewise.campaign.campaign import Campaign
     from ratewise.campaign.export import check_output
-    from ratewise.report.campaign import beside_the_numbers, snapshot_page
-    from ratewise.report.markdown import snapshot_markdown
-    from ratewise.report.sentence import plain_answer
+    from ratewise.report.campaign import snapshot_markdown, snapshot_page
+    from ratewise.report.status import beside_the_numbers
+    from ratewise.report.words import plain_answer
     from ratewise.tables.write import write_text
 
     opened = Campaign.at(campaign)

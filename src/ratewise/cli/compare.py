@@ -168,6 +168,7 @@ def _ask(
             "expected_error_ratio": asked.saving, "seed": options["seed"], "notes": list(asked.notes),
         })  # fmt: skip
     elif output != "-":
-        from ratewise.report.leaderboard import asked_text
+        from ratewise.core.document import Line, noted
+        from ratewise.report.terminal import as_text
 
-        print_rich(asked_text(asked, output))
+        print_rich(as_text([Line(f"{asked.summary()}. Written to {output}."), *noted(asked.notes)]))

@@ -48,13 +48,15 @@ def show(found: Any, *, json: bool, picture: str | None = None, pictured: Any = 
     if json:
         print_json(found.to_dict())
     else:
-        from ratewise.report.text import text_of
+        from ratewise.report.terminal import text_of
 
         print_rich(text_of(typed_notes(found)))
 
 
 def check_picture(path: str | None) -> None:
     """Refuse a picture that cannot be written, before anything is read."""
+    if path is None:
+        return
     from ratewise.report.pictures import check_ending
     from ratewise.tables.write import check_folder
 
@@ -102,8 +104,7 @@ def live(*, quiet: bool) -> "Iterator[Callable[[Status], None] | None]":
     from rich.text import Text
 
     from ratewise.cli.visible import console
-    from ratewise.report.campaign import status_text
-    from ratewise.report.speed import Speed
+    from ratewise.report.status import Speed, status_text
 
     speed = Speed()
     with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as shown:

@@ -183,14 +183,14 @@ def _tell_kill(killed: Status | None, toml: str) -> None:
 
 
 def _tell_end(shown: Shown, folder: str, toml: str) -> None:
-    from ratewise.report.campaign import status_text
-    from ratewise.report.text import estimate_text
+    from ratewise.report.status import status_text
+    from ratewise.report.terminal import text_of
 
     print_rich(status_text(shown.ended))
     _say(f"\n3. ratewise verify {toml}", "bold cyan")
     _say(shown.verified.summary())
     _say("\n4. The result", "bold cyan")
-    print_rich(estimate_text(shown.estimate))
+    print_rich(text_of(shown.estimate))
     mean = shown.truth
     low, high = shown.estimate.interval or (mean, mean)
     verdict = "inside the interval" if low <= mean <= high else "outside the interval, as happens one time in twenty"

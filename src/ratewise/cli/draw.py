@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ratewise.cli.console import print_json, print_notes, print_rich, say, typed_notes
+from ratewise.cli.console import as_typed, print_json, print_notes, print_rich, say
 from ratewise.cli.options import (
     argument,
     command,
@@ -87,9 +87,10 @@ def draw(
     elif output == "-":
         print_notes(drawn.notes)
     else:
-        from ratewise.report.text import drawn_text
+        from ratewise.core.document import Line, noted
+        from ratewise.report.terminal import as_text
 
-        print_rich(drawn_text(typed_notes(drawn), output))
+        print_rich(as_text([Line(f"{drawn.summary()}. Written to {output}."), *noted(map(as_typed, drawn.notes))]))
         if sheet is not None:
             blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
             say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")

@@ -104,7 +104,7 @@ def train(*, answers: list[str], template: str | None, json: bool, **options: An
     Example: ratewise train rated.csv --text question,answer --strong human --groups system -o judge
     """
     from ratewise.learn.trainer import train_rater
-    from ratewise.report.trained import save_reliability
+    from ratewise.report.pictures import save_reliability
 
     refuse(len(answers) != 2, "--answers must be two words, for a low and a high rating, such as no,yes")
     options["template"] = None if template is None else _read(template)

@@ -27,7 +27,7 @@ from ratewise.core.checks import Floats, choice, finite, number
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.policy import optimal_policy
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError, PolicyError
 
 _SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of a stratum that can gain nothing: positive, never drawn
@@ -246,9 +246,8 @@ def _log_root(excess: Callable[[float], float]) -> float:
     return float(scipy.optimize.brentq(excess, -_WIDEST, _WIDEST, xtol=1e-13, rtol=8.9e-16, maxiter=500))
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class InputChoice:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class InputChoice(Result):
     """How many of each stratum to look at and at what rate; `None` where a budget or a target is needed to say.
 
     Invariants: `sampling` sums to 1; rates are in (0, 1], and 1 where `buys_weak` is False; `error_times_budget` =
@@ -294,9 +293,6 @@ class InputChoice:
             f"look at {self.items.sum():,.0f} items of {self.sampling.size} strata, {self.spend:,.2f} in all, for a "
             f"standard error of {self.expected_se:.4g}"
         )
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def choose_inputs(

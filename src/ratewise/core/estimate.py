@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ratewise.core import contributions
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
+from ratewise.core.document import Fact, Facts, Part, Picture, noted
 from ratewise.core.intervals import (
     Interval,
     Spread,
@@ -24,7 +25,7 @@ from ratewise.core.intervals import (
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Ratings, pool_of
-from ratewise.core.result import FrameKind, Span, frame_of_record, shown, spans_picture
+from ratewise.core.result import Result, Span, spans_picture
 from ratewise.core.score import score_interval
 from ratewise.core.votes import Agreement
 from ratewise.errors import InputError, MissingAnswersError
@@ -130,9 +131,8 @@ class Case:
         return cls(how, N, count, codes, f"{many}; the interval counts them, not items")
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate(Result):
     """The estimate, its interval, and what they rest on. Undefined is `None` with a reason in `notes`, never 0."""
 
     value: float
@@ -192,10 +192,6 @@ class Estimate:
         ends = None if self.interval is None else on_scale(self.interval, bounds)
         return replace(self, value=min(max(self.value, bounds[0]), bounds[1]), interval=ends)
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """One row with the estimate's numbers, as a pandas, Polars or PyArrow frame."""
-        return frame_of_record(self.to_dict(), kind)
-
     def summary(self) -> str:
         """One line for people, the level always said."""
         if self.interval is None:
@@ -206,18 +202,23 @@ class Estimate:
             f"from {self.labels} strong ratings on {self.items} items ({self.method}, {self.interval_method})"
         )
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        low, high = ("–", "–") if self.interval is None else (f"{x:.4f}" for x in self.interval)
-        cells = [("estimate", f"{self.value:.4f}"), (f"{self.level:.0%} interval", f"{low} to {high}")]
-        cells += [("strong ratings", str(self.labels)), ("items", str(self.items)), ("method", self.method)]
-        head = "".join(f"<th>{name}</th>" for name, _ in cells)
-        table = f"<table><tr>{head}</tr><tr>{''.join(f'<td>{x}</td>' for _, x in cells)}</tr></table>"
+    def document(self) -> list[Part]:
+        """The estimate and its interval, with what they rest on."""
+        rows: list[Fact] = [("estimate", f"{self.value:.4f}", "strong")]
+        title, spans = f"{self.level:.0%} interval", []
         if self.interval is None:
-            return table
-        return table + spans_picture([Span(f"{self.level:.0%} interval", self.value, *self.interval)], self.summary())
+            rows.append(("interval", "none"))
+        else:
+            low, high = self.interval
+            rows.append((title, f"{low:.4f} to {high:.4f}", "strong"))
+            spans.append(Span(title, self.value, low, high))
+        if self.standard_error is not None:
+            rows.append(("standard error", f"{self.standard_error:.4f}"))
+        rows.append(("rests on", f"{self.labels:,} strong ratings on {self.items:,} items"))
+        if self.spend is not None:
+            rows.append(("spent", f"{self.spend:,.2f}"))
+        rows += [("estimand", f"mean of the {self.estimand}"), ("method", self.method)]
+        return [Facts(rows), Picture(lambda: spans_picture(spans, self.summary())), *noted(self.notes)]
 
 
 def estimate_mean(

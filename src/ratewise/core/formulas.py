@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ratewise.core.checks import finite, number, share
 from ratewise.core.draw import whole_items
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 
 
@@ -58,9 +58,8 @@ def spend_for(error_times_budget: float, *, target_se: float) -> float:
     return J / number(target_se, name="target_se", above=0) ** 2
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class UniformRate:
+@dataclass(frozen=True, slots=True, repr=False)
+class UniformRate(Result):
     """The best single rate for all items, and what it gives."""
 
     rate: float  # p*

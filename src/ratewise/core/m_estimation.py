@@ -22,7 +22,7 @@ from ratewise.core.clusters import Codes, cluster_codes, cluster_sums, sum_varia
 from ratewise.core.names import FAMILIES, Estimand, Family
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import Ratings, pool_of, ratings
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 
 Matrix: TypeAlias = "Floats | sparse.csr_array"
@@ -213,9 +213,8 @@ def _covariance(X: Matrix, A: Floats, weight: Floats, a: Floats, b: Floats) -> f
 _AT_ONCE = 1 << 22  # numbers held at a time
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class MFit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MFit(Result):
     """θ̂ with its covariance, and what they are made of."""
 
     coefficients: Floats

@@ -13,7 +13,7 @@ from ratewise.core.checks import Floats, choice, finite, number, share
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError, PolicyError
 
 _SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of an item that can gain nothing: positive, never drawn
@@ -22,9 +22,8 @@ _MOST_STEPS = 200  # Newton needs about five; with a floor some bisections come 
 _ROUNDING = 1e-12  # a Newton step this small (relative) is rounding in the sums over millions of entries
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Policy:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Policy(Result):
     """The rates, what they cost and what they give; `None` where a budget or target is needed to say.
 
     Invariants: every rate is in (0, 1] and at least `floor`; along a chain the rates never increase;

@@ -1,19 +1,20 @@
-"""How results show themselves where they are looked at: a prompt, a notebook, tab completion.
+"""What all results can do: show themselves at a prompt, in a notebook and in Markdown, and be frames.
 
-A prompt shows what the terminal shows: the sentence, then the notes. What has no sentence shows its fields, arrays by
-their size. `str` stays the sentence alone.
+A prompt shows the sentence, then the notes; what has no sentence shows its fields, arrays by their size. `str` is the
+sentence alone.
 """
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ratewise.core.document import Facts, Line, Part, as_html, as_markdown, noted
 from ratewise.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -33,12 +34,8 @@ def frame_of_columns(columns: Mapping[str, Any], kind: FrameKind | None = None) 
     return getattr(import_module(backend), _MAKERS[backend])(plain)
 
 
-def frame_of_record(record: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
-    """One row; records within the record become columns of their own, such as estimate_value."""
-    return frame_of_rows([_flat(record)], kind)
-
-
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record in one row; records within it become columns of their own, such as estimate_value."""
     out: dict[str, Any] = {}
     for name, value in record.items():
         out |= {f"{name}_{k}": v for k, v in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
@@ -65,8 +62,16 @@ def _installed(kind: FrameKind | None) -> FrameKind:
     raise InputError(f"a frame needs {' or '.join(wanted)}, which is not installed; try: pip install {wanted[0]}")
 
 
+_LONGEST = 76  # signs of a value
+_MOST = 20  # fields
+
+
 class Result:
-    """What a record of results can do: a dictionary of its fields, a frame, and its sentence as text."""
+    """What every result can do: be text, a frame, and a table in notebooks and in Markdown.
+
+    A result says its `summary`, its `_rows` and its `document`; all else follows. Records that inherit from this are
+    dataclasses with `repr=False`.
+    """
 
     __slots__ = ()
 
@@ -74,19 +79,45 @@ class Result:
         """A dictionary, ready for JSON."""
         return fields_in_json(self)
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """Its rows as a pandas, Polars or PyArrow frame; by default of the first kind that is installed."""
-        return frame_of_rows(self._rows(), kind)
-
     def summary(self) -> str:
         """The result in plain words."""
         return "\n".join(f"{name}: {text}" for name, text in _cells(self))
 
+    def document(self) -> list[Part]:
+        """What it says, part by part, in a terminal, in a notebook and in Markdown."""
+        said = [Line(self.summary())] if _has_words(self) else []
+        return [Facts(_cells(self)), *said, *noted(getattr(self, "notes", ()))]
+
     def _rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of its frame."""
         return [_flat(self.to_dict())]
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """Its rows as a pandas, Polars or PyArrow frame; by default the first of them that is installed."""
+        return frame_of_rows(self._rows(), kind)
+
+    def to_markdown(self) -> str:
+        """What it says as Markdown, for a pull request or a wiki."""
+        return as_markdown(self.document())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.document())
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        fields_told = "".join(f"\n  {name}: {text}" for name, text in _cells(self))
+        said = f": {self.summary()}" if _has_words(self) else fields_told
+        return "\n".join([type(self).__name__ + said, *(f"note: {note}" for note in getattr(self, "notes", ()))])
+
+    def __dir__(self) -> list[str]:
+        return sorted(name for name in object.__dir__(self) if not name.startswith("_") or name.startswith("__"))
+
+
+def _has_words(self: Result) -> bool:
+    """Whether the result has a sentence of its own."""
+    return type(self).summary is not Result.summary
 
 
 def fields_in_json(record: Any) -> dict[str, Any]:
@@ -104,46 +135,6 @@ def _in_json(value: Any) -> Any:
     return [_in_json(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def table_html(head: Sequence[str], rows: Iterable[Sequence[str]], sentence: str = "") -> str:
-    """A table for notebooks and a sentence below it; texts are escaped."""
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-    below = f"<p>{html.escape(sentence)}</p>" if sentence else ""
-    return f"<table>{row('th', head)}{''.join(row('td', cells) for cells in rows)}</table>{below}"
-
-
-_T = TypeVar("_T")
-_LONGEST = 76  # signs of a value
-_MOST = 20  # fields
-
-
-def shown(cls: type[_T]) -> type[_T]:
-    """A class decorator for frozen records of results."""
-    own: Any = cls
-    own.__repr__ = _repr
-    own.__dir__ = _dir
-    if hasattr(cls, "to_dict") and not hasattr(cls, "to_frame"):
-        own.to_frame = _to_frame
-    own._repr_html_ = _with_notes(own._repr_html_) if hasattr(cls, "_repr_html_") else _html
-    return cls
-
-
-def _to_frame(self: Any, kind: FrameKind | None = None) -> Any:
-    """One row with the record's fields, as a pandas, Polars or PyArrow frame."""
-    return frame_of_record(self.to_dict(), kind)
-
-
-def _repr(self: Any) -> str:
-    lines = [f"{type(self).__name__}: {self.summary()}" if hasattr(self, "summary") else _fields_in_lines(self)]
-    return "\n".join([*lines, *(f"note: {note}" for note in getattr(self, "notes", ()))])
-
-
-def _fields_in_lines(self: Any) -> str:
-    return "\n".join([type(self).__name__, *(f"  {name}: {text}" for name, text in _cells(self))])
-
-
 def _cells(self: Any) -> list[tuple[str, str]]:
     """The text of each field."""
     names = [one.name for one in fields(self) if one.repr and not one.name.startswith("_") and one.name != "notes"]
@@ -157,7 +148,7 @@ def _short(value: Any) -> str:
         return f"array of {' × '.join(f'{n:,}' for n in value.shape)}"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if hasattr(value, "summary"):
+    if isinstance(value, Result) and _has_words(value):
         return _cut(value.summary())
     if isinstance(value, Sized) and not isinstance(value, str) and len(repr(value)) > _LONGEST:
         return f"{type(value).__name__} of {len(value):,}"
@@ -168,32 +159,6 @@ def _short(value: Any) -> str:
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-def _html(self: Any) -> str:
-    rows = "".join(f"<tr><th>{html.escape(n)}</th><td>{html.escape(text)}</td></tr>" for n, text in _cells(self))
-    said = f"<p>{html.escape(self.summary())}</p>" if hasattr(self, "summary") else ""
-    return f"<table>{rows}</table>{said}{_notes_html(self, '')}"
-
-
-def _with_notes(made: Any) -> Any:
-    """The record's own HTML table, with the notes that it lacks added."""
-
-    def _repr_html_(self: Any) -> str:
-        own = made(self)
-        return str(own) + _notes_html(self, own)
-
-    return _repr_html_
-
-
-def _notes_html(self: Any, own: str) -> str:
-    notes = [html.escape(str(note)) for note in getattr(self, "notes", ())]
-    return "".join(f"<p>note: {note}</p>" for note in notes if note not in own)
-
-
-def _dir(self: Any) -> list[str]:
-    """Names for tab completion; the record's helpers are left out."""
-    return sorted(name for name in object.__dir__(self) if not name.startswith("_") or name.startswith("__"))
 
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 420, 24, 150, 12

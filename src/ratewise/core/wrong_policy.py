@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, finite, number
+from ratewise.core.document import Column, Grid, Line, Part
 from ratewise.core.formulas import misjudged_variance_bound, misjudged_variance_bound_additive, optimal_uniform_rate
 from ratewise.core.names import PolicyName
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 
 _NEVER = 1e-300  # a rate this small is one that is never drawn
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class PolicyPrice:
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyPrice(Result):
     """A policy under the true u: Var(Δ) is infinite where an item that errs is never rated."""
 
     mean_rate: float
@@ -34,9 +34,8 @@ class PolicyPrice:
         return asdict(self)
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class WrongPolicy:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WrongPolicy(Result):
     """The policy that a believed u makes, beside the best one, one rate for all, and strong ratings alone.
 
     `excess_variance` is Var(Δ) of the believed policy less that of the optimal one, exactly; it is below 0 where the
@@ -86,9 +85,6 @@ class WrongPolicy:
             f"({self.ratio_to_uniform:.3g} times that of one rate for all, {self.ratio_to_base:.3g} times that of "
             "strong ratings alone)"
         )
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def cost_of_wrong_policy(
@@ -262,9 +258,8 @@ class Assumed:
         return name, made[name]
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Belief:
+@dataclass(frozen=True, slots=True, repr=False)
+class Belief(Result):
     """One thing believed to be `factor` times what it is."""
 
     what: str
@@ -273,9 +268,8 @@ class Belief:
     ratio: float  # squared error for the same money, over that of the plan that knows better
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class BurnIn:
+@dataclass(frozen=True, slots=True, repr=False)
+class BurnIn(Result):
     """V and the weak rater's error taken from so many labels: squared error over that of a plan that knows them."""
 
     labels: int
@@ -284,9 +278,11 @@ class BurnIn:
     right: float  # share that come to the same recommendation
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+_MOST_TOLD = 1000.0  # a ratio above this is shown as such
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WhatIf(Result):
     """What wrong beliefs cost, and burn-ins of several sizes."""
 
     recommendation: PolicyName
@@ -310,8 +306,29 @@ class WhatIf:
             f"gives {b.ratio:.2f} times the squared error for the same money."
         )
 
-    def __str__(self) -> str:
-        return self.summary()
+    def document(self) -> list[Part]:
+        """Squared error for the same money, over that of a plan that knows better: by belief, and by burn-in."""
+        factors = sorted({one.factor for one in self.beliefs})
+        of = {(one.what, one.factor): one for one in self.beliefs}
+        table = Grid([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
+        for what in dict.fromkeys(one.what for one in self.beliefs):
+            found = [of.get((what, factor)) for factor in factors]
+            table.add(BELIEFS[what], *("" if one is None else self._belief(one) for one in found))
+        legend = "squared error for the same money, over that of the right plan; in brackets: another policy is taken"
+        burnt = Grid([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
+        for b in self.burn_ins:
+            burnt.add(f"{b.labels:,} labels", _ratio_told(b.mean_ratio), _ratio_told(b.worst_ratio), f"{b.right:.0%}")
+        below = "the same, for V and the weak rater's error taken from so many labels"
+        said = Line(self.summary())
+        return [table, Line(legend, "quiet"), Line(), burnt, Line(below, "quiet"), Line(), said]
+
+    def _belief(self, one: Belief) -> str:
+        taken = "" if one.recommendation == self.recommendation else f" ({one.recommendation})"
+        return _ratio_told(one.ratio) + taken
+
+
+def _ratio_told(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio < _MOST_TOLD else f"> {_MOST_TOLD:,.0f}"
 
 
 def what_if(

@@ -10,16 +10,15 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.design.seen import LEAST_RATE, Learned, Seen, learn
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis(Result):
     """Figures behind the words; `None` where everything was asked about and there is nothing to compare."""
 
     labels: int

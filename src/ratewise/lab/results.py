@@ -3,7 +3,6 @@
 The summary can be pasted into a mail: what to run, what it is worth, and how sure that is.
 """
 
-import html
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
-from ratewise.core.result import FrameKind, frame_of_rows, shown
+from ratewise.core.document import Column, Grid, Line, Part, Style, noted
+from ratewise.core.result import Result
 from ratewise.lab.trials import MethodOutcome
 
 YARDSTICKS = ("oracle", "limit")
@@ -49,9 +49,8 @@ class Base:
         return 1 / (mse * (N - 1) / (N * self.variance) + 1 / N) - self.burn_in
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class MethodResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class MethodResult(Result):
     """One method at one budget. `*_low` and `*_high` are the ends of 95 % bootstrap intervals over trials."""
 
     method: str
@@ -152,9 +151,8 @@ def _with_ends(name: str, values: Sequence[float]) -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Simulation(Result):
     """Every method at every budget on the same trials; partial where it was stopped before the last trial."""
 
     theta: float
@@ -198,15 +196,14 @@ class Simulation:
             "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
         }  # fmt: skip
 
-    def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """A row for each method and budget, as a pandas, Polars or PyArrow frame."""
-        return frame_of_rows([r.to_dict() for r in self.results], kind)
+    def _rows(self) -> list[dict[str, Any]]:
+        return [r.to_dict() for r in self.results]
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """One row per method and budget."""
         from ratewise.tables.write import write_rows
 
-        write_rows(path, [r.to_dict() for r in self.results])
+        write_rows(path, self._rows())
 
     def summary(self) -> str:
         """What a user can run at the largest budget, and what that is worth, in words that stand alone."""
@@ -215,19 +212,35 @@ class Simulation:
             self.results, budget=s["budgets"][-1], burn_in=s["burn_in"], items=self.items, partial=self.partial
         )
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def _repr_html_(self) -> str:
-        names = ("method", "budget", "MSE", "of base", "effective budget", "coverage")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        rows = "".join(
-            f"<tr><td>{html.escape(r.method)}</td><td>{r.budget:g}</td><td>{r.mse:.3g}</td>"
-            f"<td>{f'{r.of_base:.3f}' if r.base_mse > 0 else '–'}</td>"
-            f"<td>{r.effective_budget:,.0f}</td><td>{r.coverage:.1%}</td></tr>"
-            for r in self.results
+    def document(self) -> list[Part]:
+        """A row per budget and method: error, what it is worth, coverage, spend; the best of each budget stands out."""
+        table = Grid([
+            Column("budget"), Column("method", "name"), Column("RMSE"), Column("of base"),
+            Column("95% interval", leaves=2), Column("worth"), Column("saves", leaves=3), Column("width"),
+            Column("covers"), Column("spend", leaves=4),
+        ])  # fmt: skip
+        for budget in self.settings["budgets"]:
+            rows = [r for r in self.results if r.budget == budget]
+            best = min((r for r in rows if r.method not in YARDSTICKS), key=lambda r: r.mse, default=None)
+            for k, r in enumerate(rows):
+                style: Style = "best" if r is best else "quiet" if r.method in YARDSTICKS else ""
+                table.add(f"{budget:g}" if k == 0 else "", *_cells(r), style=style)
+        legend = (
+            "of base: squared error over that of strong ratings alone, with a 95% interval over "
+            f"{self.settings['trials']:,} trials; worth: the budget at which strong ratings alone are as good; saves: "
+            "that budget less this one; width: of its own interval, on average; covers: how often that held the truth"
         )
-        return f"<table><tr>{head}</tr>{rows}</table><p>{html.escape(self.summary())}</p>"
+        notes = [f"partial, stopped after {self.settings['trials']:,} trials"] if self.partial else []
+        if self.settings["burn_in"] == 0 and not self.settings["transfer"]:
+            notes.append("without a burn-in the methods know the whole table's parameters")
+        return [table, Line(legend, "quiet"), Line(), Line(self.summary()), *noted(notes)]
+
+
+def _cells(r: MethodResult) -> tuple[str, ...]:
+    """One method at one budget; where base knows the pool exactly there is nothing to compare with."""
+    ratios = (f"{r.of_base:.3f}", f"{r.of_base_low:.3f}–{r.of_base_high:.3f}") if r.base_mse > 0 else ("–", "–")
+    worth = (f"{r.effective_budget:,.0f}", f"{r.savings:+,.0f}")
+    return r.method, f"{r.mse**0.5:.4f}", *ratios, *worth, f"{r.width:.4f}", f"{r.coverage:.1%}", f"{r.spend_mean:,.0f}"
 
 
 def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float | None:

@@ -11,16 +11,15 @@ from scipy import special
 from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 
 _CLIP = 1e-3  # scores are kept this far from the ends before the logit
 _FEWEST = {"platt": 2, "affine": 2, "isotonic": 2}
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Calibration:
+@dataclass(frozen=True, slots=True, repr=False)
+class Calibration(Result):
     """A fitted map from weak rating to expected strong rating; small enough to read in a file.
 
     Platt: low + (high − low)·σ(a + b·logit(score)), the score rescaled from [from_low, from_high]. Affine: a + b·G.

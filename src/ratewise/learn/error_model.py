@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import Standard
@@ -30,9 +30,8 @@ _MOST_BINS = 20
 _LEAST_OF_MEAN = 0.05  # a bin's error is never taken below this share of the mean: no bin is known to be perfect
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class ErrorModel:
+@dataclass(frozen=True, slots=True, repr=False)
+class ErrorModel(Result):
     """u(x) as a function of one column: the weak rating (binary, fitted) or the user's own column, times a scale."""
 
     source: Source

@@ -16,7 +16,7 @@ from ratewise.core.checks import Floats, seed_number
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibrated, fit_temperature, quality
 from ratewise.learn.networks import (
@@ -246,9 +246,8 @@ def _held_out(ids: NDArray[np.object_], groups: NDArray[np.object_] | None, seed
     return np.asarray(np.isin(codes, order[taken]))
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Trained:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trained(Result):
     """A trained rater: its folder, and the card that says what it was trained on and how good it is."""
 
     folder: str
@@ -269,9 +268,6 @@ class Trained:
             f"trained on {data['trained_on']:,} labels of {data['table']}, {epochs}; R² {r2} "
             f"on {whole}{q['items']:,} labels held out; saved in {self.folder}"
         )
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def train_rater(

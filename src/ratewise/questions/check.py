@@ -1,6 +1,5 @@
 """`check`: is the mean at least so much, or no worse than the last one? Yes, no, or how many labels would tell."""
 
-import html
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from scipy import special
 
 from ratewise.core.checks import number, share
+from ratewise.core.document import Heading, Line, Part, grid_of, listed
 from ratewise.core.estimate import Estimate
 from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
 from ratewise.core.messages import Message, argument
@@ -25,7 +25,7 @@ from ratewise.tables.words import Positive, Scale, meaning_of
 _MARKS = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❓ cannot tell yet"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Check(Result):
     """The verdict on one question, the estimate it rests on, and the labels (in all) that would tell.
 
@@ -52,24 +52,16 @@ class Check(Result):
         """The verdict and its numbers, ready for JSON."""
         return Result.to_dict(self) | {"level": self.level, "labels": self.estimate.labels}
 
-    def to_markdown(self) -> str:
-        """A summary for a pull request."""
-        means = [("mean", self.estimate)] if self.comparison is None else self.comparison.named()
-        lines = [f"### {_MARKS[self.verdict]}: {self.question}", "", self.sentence, ""]
-        lines += [f"| | estimate | {percent(self.level)} interval | strong ratings | items |", "|---|---|---|---|---|"]
-        lines += [
-            f"| {_plain(name)} | {signed(e.value)} | {between(e.interval)} | {e.labels:,} | {e.items:,} |"
-            for name, e in means
-        ]
-        lines += ["", *(f"- {_plain(note)}" for note in self.notes)]
-        return "\n".join(lines).rstrip() + "\n"
-
     def summary(self) -> str:
         """The verdict in plain words."""
         return self.sentence
 
-    def _repr_html_(self) -> str:
-        return f"<p><b>{html.escape(_MARKS[self.verdict])}</b> {html.escape(self.sentence)}</p>"
+    def document(self) -> list[Part]:
+        """The verdict, and the estimates that it rests on."""
+        means = [("mean", self.estimate)] if self.comparison is None else self.comparison.named()
+        rows = ((name, signed(e.value), between(e.interval), f"{e.labels:,}", f"{e.items:,}") for name, e in means)
+        table = grid_of(("", "estimate", f"{percent(self.level)} interval", "strong ratings", "items"), rows)
+        return [Heading(f"{_MARKS[self.verdict]}: {self.question}", 3), Line(self.sentence), table, *listed(self.notes)]
 
 
 def check(
@@ -290,8 +282,3 @@ def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") ->
         f" About {needed:,} strong ratings{whose}, at the same rates, would tell with a chance of "
         f"{percent(POWER)} if the {what} is as estimated."
     )
-
-
-def _plain(text: str) -> str:
-    """Text that is safe in a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

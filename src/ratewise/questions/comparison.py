@@ -1,7 +1,7 @@
 """`compare` and `compare_many`: systems on the same items, from the uncertainty of their differences."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,10 +9,11 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.document import Column, Grid, Line, Part, Style, noted
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.names import Estimand, Method, Recalibration
-from ratewise.core.result import Result, shown, table_html
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.questions.rated import DrawColumns, Rate
 from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, read_systems
@@ -22,9 +23,8 @@ from ratewise.tables.words import Positive, Scale, meaning_of
 _MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Ratio:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ratio(Result):
     """One mean over another, less a part of it for the lift; `None` with the reason where there is no such number."""
 
     value: float | None
@@ -38,8 +38,7 @@ class Ratio:
         return {"value": self.value, "low": low, "high": high, "level": self.level, "reason": self.reason}
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(Result):
     """A against B on the same items; a higher rating counts as better. Undefined is `None` with a reason in `notes`.
 
@@ -87,17 +86,45 @@ class Comparison(Result):
         """The result in plain words."""
         return self.sentence
 
-    def _repr_html_(self) -> str:
-        head = ("", "mean", f"{percent(self.difference.level)} interval")
-        rows = [(name, f"{e.value:.4f}", between(e.interval)) for name, e in self.named()]
-        return table_html(head, rows, self.sentence)
+    def document(self) -> list[Part]:
+        """Both means, their difference, ratio and lift; then the sentence."""
+        table = Grid([
+            Column("", "name"), Column("value"), Column(f"{percent(self.difference.level)} interval"),
+            Column("std. error", leaves=1),
+        ])  # fmt: skip
+        for name, e in self.named():
+            error = "–" if e.standard_error is None else f"{e.standard_error:.4f}"
+            style: Style = "strong" if e is self.difference else ""
+            table.add(name, signed(e.value), between(e.interval), error, style=style)
+        table.add("ratio", *_ratio_cells(self.ratio, signed))
+        table.add("relative lift", *_ratio_cells(self.relative_lift, lambda x: f"{100 * x:+.1f} %".replace("-", "−")))
+        reasons = (self.ratio.reason,) if self.ratio.reason else ()
+        return [table, Line(), Line(self.sentence), Line(self._rests_on(), "quiet"), *noted(reasons + self.notes)]
+
+    def _rests_on(self) -> str:
+        if not self.paired:
+            sides = (f"{e.labels:,} strong ratings of {e.items:,} items" for e in (self.first, self.second))
+            return f"Rests on {' and '.join(sides)}."
+        d = self.difference
+        rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
+        if self.pairing is not None:
+            times = f"{self.pairing:.1f}" if self.pairing < _MANY_TIMES else f"more than {_MANY_TIMES}"
+            rests += f"; two separate samples would need {times} times as many"
+        return rests + "."
+
+
+_MANY_TIMES = 100  # beyond it the figure says only that the two systems hardly ever differ
+
+
+def _ratio_cells(r: Ratio, told: Callable[[float], str]) -> tuple[str, str, str]:
+    value = "none" if r.value is None else told(r.value)
+    return value, "none" if r.interval is None else " to ".join(map(told, r.interval)), ""
 
 
 Verdict = Literal["better", "worse", "undecided"]
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rival(Result):
     """One system against the baseline; the difference's interval holds together with those of the others."""
 
@@ -117,8 +144,7 @@ class Rival(Result):
         return {"name": self.name, "mean": self.mean.value} | numbers | {name: getattr(self, name) for name in rest}
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ManyComparisons(Result):
     """Every system against the baseline, best first; all intervals hold together at `level`.
 
@@ -147,13 +173,28 @@ class ManyComparisons(Result):
         """The result in plain words."""
         return self.sentence
 
-    def _repr_html_(self) -> str:
-        head = ("system", "mean", "difference", f"{percent(self.level)} interval, all together", "")
-        rows = [
-            (r.name, f"{r.mean.value:.4f}", signed(r.difference.value), between(r.difference.interval), r.verdict)
-            for r in self.rivals
-        ]
-        return table_html(head, rows, self.sentence)
+    def document(self) -> list[Part]:
+        """A row for every system, best first, and what can be said of all of them together."""
+        table = Grid([
+            Column("system", "name"), Column("mean", leaves=2), Column("difference"),
+            Column(f"{percent(self.level)} interval"), Column("adjusted p", leaves=3), Column("better", leaves=1),
+            Column(""),
+        ])  # fmt: skip
+        styles: dict[Verdict, Style] = {"better": "best", "worse": "warning", "undecided": ""}
+        for r in self.rivals:
+            p, sure = r.adjusted_p_value, r.probability_better
+            table.add(
+                r.name, f"{r.mean.value:.4f}", signed(r.difference.value), between(r.difference.interval),
+                "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}",
+                "–" if sure is None else probability(sure), r.verdict, style=styles[r.verdict],
+            )  # fmt: skip
+        table.add(self.baseline, f"{self.baseline_mean.value:.4f}", "", "", "", "", "baseline", style="quiet")
+        d = self.rivals[0].difference
+        legend = (
+            f"The intervals hold together: the chance that any of them is wrong is {percent(1 - self.level)}. better: "
+            f"the probability of each comparison alone. {d.labels:,} items with strong ratings, of {d.items:,}."
+        )
+        return [table, Line(legend, "quiet"), Line(), Line(self.sentence), *noted(self.notes)]
 
 
 def compare(

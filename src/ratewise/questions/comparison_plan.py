@@ -11,7 +11,6 @@ from ratewise.core.formulas import error_times_budget
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy
 from ratewise.core.ratings import active_rates
-from ratewise.core.result import shown
 from ratewise.errors import InputError, TableError
 from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
@@ -81,8 +80,7 @@ def plan_comparison(
     return plan_mean(read, pilot, columns, goal, words=words, notes=notes, derived=Derived("difference", weak))
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ComparisonsPlan(AnyPlan):
     """Rates for the table's rows that serve all differences to a baseline at once."""
 

@@ -29,7 +29,7 @@ from ratewise.core.draw import (
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
-from ratewise.core.result import FrameKind, shown
+from ratewise.core.result import FrameKind, Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.old_labels import draw_beside
@@ -47,9 +47,8 @@ _LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
 OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class DrawnFile:
+@dataclass(frozen=True, slots=True, repr=False)
+class DrawnFile(Result):
     """What was drawn; the rows themselves are in a file, a folder or a DataFrame of Spark."""
 
     rows: int
@@ -61,10 +60,13 @@ class DrawnFile:
     spend: float | None  # the same for the items that were in fact selected; None where no plan says the prices
     notes: tuple[str, ...]
 
+    def summary(self) -> str:
+        """How many were drawn, and what it will cost."""
+        return _drawn_told(self)
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Drawn(Result):
     """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
     it chooses the items by strata; `pool_size`, where some rows are not looked at)."""
 
@@ -94,6 +96,16 @@ class Drawn:
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """The drawn pool as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
         return self.table.to_frame(kind)
+
+    def summary(self) -> str:
+        """How many were drawn, and what it will cost."""
+        return _drawn_told(self)
+
+
+def _drawn_told(drawn: Drawn | DrawnFile) -> str:
+    costs = "" if drawn.spend is None else f"; this draw costs {drawn.spend:,.2f}"
+    rate = f"mean rate {drawn.mean_rate:.3f}"
+    return f"{drawn.asked:,} of {drawn.items:,} items selected for the strong rater ({rate}){costs}"
 
 
 # A pool before its draw

@@ -21,12 +21,13 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes
+from ratewise.core.document import Column, Grid, Line, Part, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.intervals import simultaneous_quantile
 from ratewise.core.m_estimation import NoFitError
 from ratewise.core.names import REGRESSION_METHODS, Estimand, RegressionMethod
 from ratewise.core.ratings import Mask, Ratings, pool_of
-from ratewise.core.result import Result, shown, table_html
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
@@ -60,8 +61,7 @@ class RankedModel(Result):
     reason: str | None = None
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Leaderboard(Result):
     """Models by rating, best first. Intervals of ratings hold for all models at once, and so do those of ranks."""
 
@@ -121,16 +121,36 @@ class Leaderboard(Result):
                 lines.append(f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  {ends}  rank {m.rank_low}–{m.rank_high}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        head = ("rank", "model", "rating", f"{self.level:.0%} interval", "ranks")
-        return table_html(head, [_cells(model) for model in self.models])
+    def document(self) -> list[Part]:
+        """Ranks, ratings and intervals, with a bar for each; models without a rating below, with the reason."""
+        table = Grid([
+            Column("rank"), Column("model", "name"), Column("rating"), Column(f"{self.level:.0%} interval"),
+            Column("", "bar", 4), Column("may rank", leaves=1), Column("best", leaves=3), Column("votes", leaves=2),
+        ])  # fmt: skip
+        known = [x for m in self.rated for x in (m.low, m.rating, m.high) if x is not None]
+        for m in self.rated:
+            table.add(
+                str(m.rank), m.name, f"{m.rating:.0f}", "none" if m.low is None else f"{m.low:.0f} to {m.high:.0f}",
+                "" if m.low is None else bar(m.rating, m.low, m.high, (min(known), max(known)), width=_BAR),
+                f"{m.rank_low}–{m.rank_high}", _percent(m.best), f"{m.strong_votes:,}",
+            )  # fmt: skip
+        unrated = {f"{m.name}: {m.reason}" for m in self.models if m.rating is None}
+        rest = [Line(f"–  {m.name}: {m.reason}") for m in self.models if m.rating is None]
+        line = (
+            f"{self.labels:,} strong votes on {self.items:,} comparisons ({self.method}). "
+            "Intervals and ranks each hold for all models at once."
+        )
+        return [table, *rest, Line(), Line(line), *noted(note for note in self.notes if note not in unrated)]
 
 
-def _cells(m: RankedModel) -> tuple[str, ...]:
-    if m.rating is None:
-        return "–", m.name, m.reason or "", "", ""
-    ends = "–" if m.low is None else f"{m.low:.0f} to {m.high:.0f}"
-    return str(m.rank), m.name, f"{m.rating:.0f}", ends, f"{m.rank_low} to {m.rank_high}"
+_BAR = 28  # signs
+
+
+def _percent(share: float | None) -> str:
+    """A share in percent: empty where it is next to impossible, and never 100 % where it is not certain."""
+    if share is None or share < 0.005:
+        return ""
+    return ">99%" if share > 0.995 else f"{share:.0%}"
 
 
 def leaderboard(

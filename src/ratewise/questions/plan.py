@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats, share
+from ratewise.core.document import Line, Part, noted
 from ratewise.core.estimate import expected_half_width
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
-from ratewise.core.result import shown
 from ratewise.core.wrong_policy import Assumed, WhatIf
 from ratewise.core.wrong_policy import what_if as tried
 from ratewise.errors import InputError
@@ -46,8 +46,7 @@ _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to t
 _NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Plan(PolicyPlan):
     """Three policies side by side, the one to take, and all that is needed to apply it to a pool."""
 
@@ -60,6 +59,12 @@ class Plan(PolicyPlan):
         out = PolicyPlan.to_dict(self)
         chosen = {"inputs_by_stratum": out.pop("by_stratum"), "what_if": out.pop("what_if")}
         return out | {name: value for name, value in chosen.items() if value is not None}
+
+    def document(self) -> list[Part]:
+        """Every policy side by side, the recommendation, and what was asked for besides."""
+        strata: list[Part] = [] if self.by_stratum is None else [Line(), self.by_stratum.table()]
+        wrong = [] if self.what_if is None else [Line(), *self.what_if.document()]
+        return [*self._policies(), *strata, *wrong, *noted(self.notes)]
 
 
 def plan(

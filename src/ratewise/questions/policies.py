@@ -1,6 +1,5 @@
 """Policies side by side, for the plans of all questions: what each costs and gives, and which one to take."""
 
-import html
 import json
 import math
 import os
@@ -14,9 +13,10 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.document import Column, Grid, Line, Part, Picture, noted
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import LARGEST_SCALE, active_rates
-from ratewise.core.result import Result, Span, shown, spans_picture, table_html
+from ratewise.core.result import Result, Span, spans_picture
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.tables.write import write_text
@@ -25,9 +25,8 @@ NEAR_TIE_IN_PRICE = 0.01
 """The simpler policy is preferred unless squared error times spend is smaller by more than this share."""
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class PlannedPolicy:
+@dataclass(frozen=True, slots=True, repr=False)
+class PlannedPolicy(Result):
     """What one policy would cost and give, by the pilot's own residuals."""
 
     error_times_budget: float  # J
@@ -294,6 +293,9 @@ def price(policy: PlannedPolicy, lost: float = 0.0) -> float:
     return (policy.expected_se**2 + lost) * policy.spend
 
 
+POLICY_TITLES = {"base": "strong ratings alone", "random": "one rate for all", "active": "rate by uncertainty"}
+
+
 class AnyPlan(Result):
     """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
 
@@ -308,11 +310,11 @@ class AnyPlan(Result):
         write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class PolicyPlan(AnyPlan):
     """Three policies side by side, the one to take, and its rates for the table's rows."""
 
-    error_name: ClassVar[str] = "standard error"
+    error_name: ClassVar[str] = "std. error"
     recommendation: PolicyName
     reason: str
     basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
@@ -327,15 +329,43 @@ class PolicyPlan(AnyPlan):
         """The recommendation in words."""
         return self.reason
 
-    def _repr_html_(self) -> str:
-        head = ("policy", "items", "strong ratings", "spend", self.error_name)
-        rows = [
-            (name, f"{p.items:,.0f}", f"{p.strong_labels:,.0f}", f"{p.spend:,.2f}", f"{p.expected_se:.4g}")
-            for name, p in self.policies.items()
-        ]
+    def document(self) -> list[Part]:
+        """Every policy side by side in money, labels and expected interval; then the recommendation."""
+        return [*self._policies(), *noted(self.notes)]
+
+    def _policies(self) -> list[Part]:
+        level, by_cost = self.basis.get("level", 0.95), self.basis.get("target_se") is not None
+        base = self.policies["base"]
+        table = Grid([
+            Column("policy", "name"), Column("items"), Column("strong"), Column("rate", leaves=2), Column("spend"),
+            Column(self.error_name, leaves=1), Column(f"{level:.0%} interval"),
+            Column("cost vs base" if by_cost else "sq. error vs base"),
+        ])  # fmt: skip
+        for name, p in self.policies.items():
+            taken = name == self.recommendation
+            share = _share(p.spend, base.spend) if by_cost else _share(p.expected_se**2, base.expected_se**2)
+            table.add(
+                f"{'▶' if taken else ' '} {name}", f"{p.items:,.0f}", f"{p.strong_labels:,.0f}", f"{p.mean_rate:.3f}",
+                f"{p.spend:,.2f}", _error(p.expected_se), f"± {_error(p.within(level))}", share,
+                style="best" if taken else "",
+            )  # fmt: skip
+        legend = "; ".join(f"{name}: {POLICY_TITLES[name]}" for name in self.policies)
+        return [table, Picture(self._picture), Line(legend, "quiet"), Line(), Line(self.reason)]
+
+    def _picture(self) -> str:
+        """The interval to expect of each policy, for notebooks."""
         halves = {name: p.within(0.95) for name, p in self.policies.items()}
         best = min(halves, key=lambda name: halves[name])
         spans = [Span(f"{name}: ± {half:.3g}", 0.0, -half, half, marked=name == best) for name, half in halves.items()]
         said = ", ".join(f"{name} {half:.3g}" for name, half in halves.items())
-        picture = spans_picture(spans, f"Half-width of the 95 % interval to expect: {said}")
-        return table_html(head, rows) + picture + f"<p>{html.escape(self.reason)}</p>"
+        return spans_picture(spans, f"Half-width of the 95 % interval to expect: {said}")
+
+
+def _share(of: float, base: float) -> str:
+    if not base > 0:
+        return "–"
+    return f"{of / base:.0%}" if of / base < 100 else f"{of / base:.0e} ×"
+
+
+def _error(x: float) -> str:
+    return f"{x:.4f}" if x < 1000 else f"{x:.1e}"

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import number, share
+from ratewise.core.document import Column, Grid, Line, Part, bar, noted
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
-from ratewise.core.result import Result, shown, table_html
+from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
 from ratewise.questions.goal import PlanGoal
@@ -18,13 +19,13 @@ from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
 from ratewise.questions.pilot import PilotColumns, held_out_error, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.regression import BAR, rounded
 from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Quantiles(Result):
     """One estimate for each quantile asked for, in that order."""
 
@@ -54,13 +55,18 @@ class Quantiles(Result):
         e = self.estimates[0]
         return "\n".join([*lines, f"{e.level:.0%} intervals, {e.labels} strong ratings on {e.items} items"])
 
-    def _repr_html_(self) -> str:
-        ends = ["–" if e.interval is None else f"{e.interval[0]:.4g} to {e.interval[1]:.4g}" for e in self.estimates]
-        rows = [
-            (f"{q:.4g}", f"{e.value:.4g}", text)
-            for q, e, text in zip(self.quantiles, self.estimates, ends, strict=True)
-        ]
-        return table_html(("quantile", "value", f"{self.estimates[0].level:.0%} interval"), rows)
+    def document(self) -> list[Part]:
+        """A row for each quantile, with a bar for its interval."""
+        first = self.estimates[0]
+        interval = Column(f"{first.level:.0%} interval")
+        table = Grid([Column("quantile", "name"), Column("value"), interval, Column("", "bar", 1)])
+        known = [x for e in self.estimates if e.interval is not None for x in e.interval] or [0.0]
+        for q, e in zip(self.quantiles, self.estimates, strict=True):
+            ends = "none" if e.interval is None else " to ".join(map(rounded, e.interval))
+            drawn = "" if e.interval is None else bar(e.value, e.low, e.high, (min(known), max(known)), width=BAR)
+            table.add(f"{q:g}", rounded(e.value), ends, drawn)
+        rests = f"{first.labels:,} strong ratings on {first.items:,} items, of the {first.estimand}."
+        return [table, Line(rests, "quiet"), *noted(self.notes)]
 
 
 def quantile_table(

@@ -9,12 +9,13 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, finite
+from ratewise.core.document import Column, Grid, Line, Part, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram, influence
 from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.ratings import Ratings, pool_of
-from ratewise.core.result import Result, shown, table_html
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.features import codings, feature_matrix
@@ -33,8 +34,7 @@ _NO_ERROR = 1e-9  # of the coefficients, for columns of unit variance: rounding
 _FEWEST_TO_LEARN = 20  # labels; with fewer the weak rating stays as it is
 
 
-@shown
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Coefficient(Result):
     """One column's coefficient; `None` with a reason where the table cannot tell it."""
 
@@ -53,8 +53,7 @@ class Coefficient(Result):
         return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Regression(Result):
     """Coefficients with intervals, and what they rest on."""
 
@@ -86,13 +85,43 @@ class Regression(Result):
         )
         return "\n".join([head, *(f"{c.name:{width}}  {c}" for c in self.coefficients)])
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (c.name, "–" if c.value is None else f"{c.value:.4g}",
-             c.reason or "" if c.low is None else f"{c.low:.4g} to {c.high:.4g}")
-            for c in self.coefficients
-        ]  # fmt: skip
-        return table_html(("column", "coefficient", f"{self.level:.0%} interval"), rows)
+    def document(self) -> list[Part]:
+        """A row for each coefficient, with a bar for its interval against 0, and what it rests on."""
+        table = Grid([
+            Column("column", "name"), Column("coefficient"), Column(f"{self.level:.0%} interval"),
+            Column("std. error", leaves=1), Column("", "bar", 2),
+        ])  # fmt: skip
+        known = [0.0, *(x for c in self.coefficients if c.low is not None for x in (c.low, c.high) if x is not None)]
+        for c in self.coefficients:
+            if c.value is None or c.low is None or c.high is None:
+                error = "–" if c.value is None or c.standard_error is None else rounded(c.standard_error)
+                table.add(c.name, "none" if c.value is None else rounded(c.value), "none", error, "", style="quiet")
+                continue
+            drawn = bar(c.value, c.low, c.high, (min(known), max(known)), width=BAR, zero=True)
+            table.add(
+                c.name, rounded(c.value), f"{rounded(c.low)} to {rounded(c.high)}",
+                "–" if c.standard_error is None else rounded(c.standard_error), drawn,
+                style="strong" if c.low > 0 or c.high < 0 else "",
+            )  # fmt: skip
+        rests = (
+            f"{self.family.capitalize()} regression; {MEANINGS[self.family]}. {self.labels:,} strong ratings on "
+            f"{self.items:,} items, {self.method}, of the {self.estimand}."
+        )
+        reasons = tuple(f"{c.name}: {c.reason}" for c in self.coefficients if c.value is not None and c.reason)
+        return [table, Line(rests, "quiet"), *noted(self.notes + reasons)]
+
+
+BAR = 25  # signs
+MEANINGS = {
+    "linear": "change of the strong rating for one unit more",
+    "logistic": "change of the log-odds for one unit more",
+    "poisson": "change of the log of the mean for one unit more",
+}
+
+
+def rounded(x: float) -> str:
+    """Four digits, with a minus sign that is one."""
+    return f"{x:.4g}".replace("-", "−")
 
 
 def regress(
@@ -341,8 +370,7 @@ def learned_rating(x: Covariates, data: Ratings) -> Floats:
 # A plan
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class RegressionPlan(PolicyPlan):
     """Three policies side by side, the one to take, and its rates for the table's rows.
 

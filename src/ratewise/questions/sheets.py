@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ratewise.core.draw import uniform
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.large import large_relation
 from ratewise.questions.rated import POOL_SIZE
@@ -96,9 +96,8 @@ def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
 # Bringing answers back
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Merged:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Merged(Result):
     """The drawn table with the sheet's answers in it."""
 
     table: Table

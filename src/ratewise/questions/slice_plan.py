@@ -18,12 +18,13 @@ import scipy
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.clusters import Codes
+from ratewise.core.document import Column, Grid, Line, Part, noted
 from ratewise.core.draw import draw, whole_items
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.core.policy import Problem
 from ratewise.core.ratings import Mask
-from ratewise.core.result import Result, shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError, PolicyError, TableError
 from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
@@ -45,8 +46,7 @@ _TOLERANCE = 1e-12
 _RANGE = 1e9  # how far around a first guess the multiplier or the common target may lie
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PlannedSlice(Result):
     """One slice's plan; `reached` is False where its target cannot be, and the plan is then the best there is."""
 
@@ -74,8 +74,7 @@ class PlannedSlice(Result):
         )
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SlicePlan(AnyPlan):
     """A plan for every slice, and what they come to together."""
 
@@ -140,6 +139,24 @@ class SlicePlan(AnyPlan):
             f"{self.strong_labels:,.0f} strong ratings on {self.items:,.0f} items of {len(self.slices)} slices for "
             f"{self.spend:,.2f}{short}"
         )
+
+    def document(self) -> list[Part]:
+        """What to buy in every slice, and what it comes to."""
+        table = Grid([
+            Column(self.by, "name"), Column("policy", leaves=1), Column("items"), Column("strong"),
+            Column("rate", leaves=2), Column("spend"), Column("std. error"),
+        ])  # fmt: skip
+        for one in self.slices:
+            p, cells = one.policy, ("none", *["–"] * 5)
+            if p is not None and one.plan is not None:
+                counts = (f"{p.items:,.0f}", f"{p.strong_labels:,.0f}", f"{p.mean_rate:.3f}")
+                cells = (one.plan.recommendation, *counts, f"{p.spend:,.2f}", f"{p.expected_se:.4f}")
+            table.add(one.name, *cells, style="" if one.reached else "warning")
+        whole = "–" if self.overall_se is None else f"{self.overall_se:.4f}"
+        cells = ("", f"{self.items:,.0f}", f"{self.strong_labels:,.0f}", "", f"{self.spend:,.2f}", whole)
+        table.add("all", *cells, style="strong")
+        short = [Line(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
+        return [table, *short, *noted(self.notes)]
 
 
 def plan_slices(

@@ -15,10 +15,11 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, number, share
+from ratewise.core.document import Column, Grid, Line, Part, bar, noted
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.core.result import Result, shown, table_html
+from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import TextColumns
 from ratewise.learn.embeddings import Learner
@@ -65,8 +66,7 @@ class Shrunk:
         return replace(self, interval=(max(self.interval[0], low), min(self.interval[1], high)))
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slice(Result):
     """One group: its estimate, or why there is none; and, if slices were shrunk, what it becomes."""
 
@@ -126,8 +126,7 @@ class Slice(Result):
         return f"{self.name}: {self.value:.4f} [{low:.4f}, {high:.4f}] from {self.labels} strong ratings"
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slices(Result):
     """Every slice in the order of names, and the whole. `level` holds for each interval, or for all at once."""
 
@@ -153,15 +152,35 @@ class Slices(Result):
         """A line for each slice and one for the whole, for people."""
         return "\n".join([*(one.summary() for one in self.slices), f"all: {self.overall.summary()}"])
 
-    def _repr_html_(self) -> str:
-        every = [(one.name, one.value, one.interval, one.labels) for one in self.slices]
-        every.append(("all", self.overall.value, self.overall.interval, self.overall.labels))
-        rows = [
-            (name, "–" if value is None else f"{value:.4f}", "–" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}",
-             str(labels))
-            for name, value, ends, labels in every
-        ]  # fmt: skip
-        return table_html((self.by, "estimate", f"{self.level:.0%} interval", "labels"), rows)
+    def document(self) -> list[Part]:
+        """One line for each slice, the whole last, intervals drawn on one scale; then what is missing and the notes."""
+        everything: list[Slice | Estimate] = [*self.slices, self.overall]
+        known = [x for one in everything for x in (one.value, *(one.interval or ())) if x is not None]
+        ends = (min(known), max(known)) if max(known) > min(known) else (min(known) - 0.5, max(known) + 0.5)
+        left, right = (f"{end:.3g}" for end in ends)
+        at_once = " at once" if self.simultaneous else ""
+        table = Grid([
+            Column(self.by, "name"), Column("items", leaves=2), Column("strong"), Column("estimate"),
+            Column(f"{self.level:.0%} interval{at_once}"), *[Column("unshrunk", leaves=1)] * self.shrink,
+            Column(left + right.rjust(_BAR - len(left)), "bar", 3),
+        ])  # fmt: skip
+        for one in everything:
+            name = one.name if isinstance(one, Slice) else "all"
+            own = one.estimate if isinstance(one, Slice) else None
+            unshrunk = "" if one is self.overall else "–" if own is None else f"{own.value:.4f}"
+            low, high = one.interval or (None, None)
+            table.add(
+                name, f"{one.items:,}", f"{one.labels:,}", "–" if one.value is None else f"{one.value:.4f}",
+                "none" if one.interval is None else f"{low:.4f} to {high:.4f}", *[unshrunk] * self.shrink,
+                bar(one.value, low, high, ends, width=_BAR, line="━", ground="·"),
+                style="strong" if one is self.overall else "",
+            )  # fmt: skip
+        spent = [] if self.overall.spend is None else [Line(f"spent {self.overall.spend:,.2f}")]
+        missing = [Line(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
+        return [table, *spent, *missing, *noted(self.notes)]
+
+
+_BAR = 32  # signs of an interval's bar
 
 
 def estimate_slices(

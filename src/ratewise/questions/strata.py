@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.result import shown
+from ratewise.core.document import Column, Grid
+from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, count_groups
 
@@ -18,9 +19,8 @@ _POLICIES = ("random", "active")
 Codes = NDArray[np.intp]
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class StratumPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class StratumPlan(Result):
     """One stratum: what the pilot says of it, and what to buy."""
 
     name: str
@@ -42,9 +42,8 @@ class StratumPlan:
         return self.items * self.rate
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class InputPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class InputPlan(Result):
     """How many items of each stratum to look at, what that gives, and what not choosing would."""
 
     column: str
@@ -71,6 +70,20 @@ class InputPlan:
         total = {"items": self.items, "strong_labels": self.strong_labels}
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
         return {**plain, **total, "strata": strata}
+
+    def table(self) -> Grid:
+        """How many items of each stratum to look at, and at what rate."""
+        table = Grid([
+            Column(self.column, "name"), Column("share", leaves=1), Column("items"), Column("of them", leaves=2),
+            Column("rate"), Column("strong"), Column("mean", leaves=5), Column("variance", leaves=4),
+            Column("weak error", leaves=3),
+        ])  # fmt: skip
+        for s in self.strata:
+            rate = f"{s.rate:.3f}" if s.buys_weak else "alone"
+            figures = (f"{s.mean:.4g}", f"{s.variance:.4g}", f"{s.weak_error:.4g}")
+            of = f"{s.items / self.items:.0%}"
+            table.add(s.name, f"{s.share:.1%}", f"{s.items:,.0f}", of, rate, f"{s.strong_labels:,.0f}", *figures)
+        return table
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "InputPlan":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.core.ratings import active_rates
-from ratewise.core.result import Result, fields_in_json, shown
+from ratewise.core.result import Result, fields_in_json
 from ratewise.errors import InputError, RatewiseError, TableError
 from ratewise.learn.calibration import Calibration
 from ratewise.learn.covariates import Covariates
@@ -96,8 +96,7 @@ class Reference:
         return cls(data["items"], tuple(data["weak"]), tuple(data["error"]))
 
 
-@shown
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drift(Result):
     """How far a new pool is from the one learned on: the largest gap between the shares below a score (0 to 1)."""
 
@@ -191,9 +190,8 @@ class KnownLabels:
         return cls(data["strong"], data["drawn"], data["estimand"], ids, rates, weak)
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Transfer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Transfer(Result):
     """All a policy needs to give rates to a new pool; everything in it can be read in the file."""
 
     policy: PolicyName

@@ -13,7 +13,7 @@ from ratewise.core.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.m_estimation import NoFitError, gram, influence
 from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, ratings
-from ratewise.core.result import FrameKind, shown
+from ratewise.core.result import FrameKind, Result
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen, learn
 from ratewise.errors import InputError, TableError
@@ -144,9 +144,8 @@ _CLEAR_GAIN = 0.97  # of the expected error, that learned rates must reach
 _LEAST_AGAIN = 0.05  # of the mean rate, for pairs that had their share in earlier rounds
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Asked(Result):
     """The table with `rate` (over all rounds) and `selected` (asked in this round or before)."""
 
     table: Table
@@ -166,9 +165,6 @@ class Asked:
             f"{int(self.new.sum()):,} of {self.new.size:,} comparisons to be voted on by the strong rater; expected "
             f"squared error of the ratings: {self.saving:.0%} of that with one rate for all"
         )
-
-    def __str__(self) -> str:
-        return self.summary()
 
 
 def ask_votes(

@@ -1,27 +1,36 @@
-"""A campaign for people: its status in a terminal, its report as one HTML page, its story as a picture."""
+"""The report of a campaign: one list of sections, which is a page of HTML or of Markdown."""
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.engine import Paused
 from ratewise.campaign.judges import judges_found
-from ratewise.campaign.snapshot import Chapter, Snapshot
+from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.spec.spec import RaterSpec
 from ratewise.campaign.status import IF_YOU_LOOK, Status
+from ratewise.core.document import (
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Grid,
+    Heading,
+    Line,
+    Part,
+    Picture,
+    as_markdown,
+    grid_of,
+    listed,
+)
 from ratewise.core.estimate import Estimate
-from ratewise.report import method, people, sections
-from ratewise.report.page import answer, described, notes_html, page
-from ratewise.report.pictures import ACCENT, INK, QUIET, figure
-from ratewise.report.portrait import money_words, plot_money, portrait_parts, story_points
-from ratewise.report.sentence import plain_answer
+from ratewise.questions.goal import within
+from ratewise.raters.people import PeopleSettings
+from ratewise.report import words
+from ratewise.report.page import page, svg_of
+from ratewise.report.pictures import plot_calibration, plot_money, plot_rates
+from ratewise.report.words import amount, counted, ends_of
 from ratewise.store.money import to_money
 
 if TYPE_CHECKING:
@@ -31,108 +40,11 @@ _POLICIES = {
     "start": "everyone rates", "base": "strong ratings alone", "random": "one rate for all",
     "active": "rate by uncertainty", "chain": "rates along the chain",
 }  # fmt: skip
-_BAR = 24
-
-
-def beside_the_numbers(now: Snapshot) -> dict[str, Any]:
-    """Notes that status, report and run show beside the numbers: the record's head, and what is worth knowing."""
-    return {"head": now.head, "told": list(now.told), "seed": now.seed}
-
-
-def look_text(now: Snapshot) -> RenderableType:
-    """A look at a campaign, for a terminal."""
-    return status_text(now.status, running=now.is_running, beside=beside_the_numbers(now))
-
-
-def status_text(
-    status: Status, *, running: bool | None = None, beside: Mapping[str, Any] | None = None
-) -> RenderableType:
-    """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")  # a head that is cut is no head
-    state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
-    grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
-    if status.waits_for is not None:
-        grid.add_row("waits", Text(status.waits_for, style="yellow"))
-    for line in status.servers:
-        grid.add_row("judge", Text(line, style="yellow"))
-    grid.add_row("money", _money(status))
-    grid.add_row(
-        "items", f"{status.looked:,} of {status.pool:,} looked at, in {_count(status.rounds, 'complete round')}"
-    )
-    grid.add_row("strong ratings", _ratings(status))
-    if status.failed_calls:
-        grid.add_row("failed calls", f"{status.failed_calls:,}, of all raters")
-    for line in status.votes:
-        grid.add_row("votes", line)
-    e = status.lead
-    if e is None:
-        grid.add_row("estimate", "none before the first round is complete")
-    else:
-        grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
-        grid.add_row(f"{e.level:.0%} interval", Text(_interval(e), style="bold"))
-        grid.add_row("", Text(status.lead_words, style="dim"))
-    if status.for_looks is not None:
-        grid.add_row(IF_YOU_LOOK, Text(_interval(status.for_looks)))
-    if e is not None and status.ended is None and status.final is not None:
-        grid.add_row("final", Text(_interval(status.final)))
-        grid.add_row("", Text("if it ended now, and nobody stops it on what they see", style="dim"))
-    if status.expected_se is not None and status.ended is None:
-        grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
-    if beside is None:
-        return grid
-    if beside["seed"] is not None:
-        grid.add_row("seed", Text(beside["seed"]))
-    grid.add_row("record", Text(beside["head"]))
-    return Group(grid, *(Text(line, style="yellow") for line in beside["told"]))
-
-
-def _money(status: Status) -> Text:
-    if status.budget is None:
-        return Text(f"{_amount(status.spent)} spent, {_amount(status.reserved)} promised; no limit")
-    share = min(float((status.spent + status.reserved) / status.budget), 1.0)
-    bar = "█" * round(share * _BAR)
-    left = status.left if status.left is not None else Decimal(0)
-    said = f" {_amount(status.spent)} of {_amount(status.budget)} spent"
-    promised = f", {_amount(status.reserved)} promised" if status.reserved else ""
-    return Text.assemble((bar, "green"), ("░" * (_BAR - len(bar)), "dim"), said, promised, f", {_amount(left)} left")
-
-
-def _ratings(status: Status) -> str:
-    said = [f"{status.labels:,} in"]
-    if status.pending:
-        said.append(f"{status.pending:,} asked for")
-    if status.missing:
-        said.append(f"{status.missing:,} will not come (counted at both ends of the scale)")
-    return ", ".join(said)
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def _amount(amount: Decimal) -> str:
-    return f"{amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:,f}"
-
-
-def _interval(e: Estimate) -> str:
-    return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
-
-
-def ending_text(status: Status, reason: str, *, beside: Mapping[str, Any] | None = None) -> RenderableType:
-    """The end of a run, for a terminal."""
-    lines: list[RenderableType] = [status_text(status, beside=beside)]
-    if reason == Paused.STOPPED:
-        lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
-    if reason == Paused.WAITING:
-        lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
-    elif reason.startswith("waiting for"):
-        lines.append(Text(f"{reason}; fill in what you can, then `ratewise run` goes on", style="yellow"))
-    return Group(*lines)
-
-
-# The report
+_KINDS = {
+    "column": "a column of the table", "python": "a Python function", "command": "a program", "people": "people",
+    "recorded": "a recording", "sheet": "people, in sheets", "llm": "a language model",
+}  # fmt: skip
+_LONGEST = 160  # signs of an item's text that are shown
 
 
 def campaign_page(campaign: Campaign, *, truth: float | None = None, slices: Sequence[str] | None = None) -> str:
@@ -147,139 +59,222 @@ def campaign_page(campaign: Campaign, *, truth: float | None = None, slices: Seq
 def snapshot_page(
     now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
 ) -> str:
-    """The report of one moment, made now if nothing else is said."""
-    status, estimate, story, found = now.status, now.status.lead, now.story, now.diagnosis
-    parts = [f"<h1>{html.escape(status.name)}</h1>", f"<p class='plain'>{html.escape(plain_answer(now))}</p>"]
-    parts.append("<p>No round is complete yet.</p>" if estimate is None else answer(estimate, truth))
-    parts.append(_both(status))
-    parts.append(f"<p>{html.escape(_in_words(status))}</p>")
-    parts.append(sections.facts(now.spec, datetime.now(UTC) if made is None else made, campaign=status.campaign))
-    parts += ["<h2>Who rates</h2>", sections.raters(now.spec.raters)]
-    if now.worth:
-        parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in now.worth) + "</ul>")
-    if judges := judges_found(now):
-        parts.append(sections.judges(judges))
-    if story:
-        points = story_points(now)
-        parts += [
-            "<h2>Round by round: interval over money</h2>",
-            described(lambda: plot_money(points, truth=truth), money_words(now, points)),
-            _rounds(story),
-            "<p>Intervals in this picture and table hold all at once, so that one may look after every round.</p>",
-        ]
-    if saved := method.savings(now):
-        parts += ["<h2>What was saved</h2>", *(f"<p>{html.escape(line)}</p>" for line in saved)]
-    parts += portrait_parts(now)
-    if found is not None:
-        parts.append("<h2>What the labels say</h2>")
-        parts.append("<ul>" + "".join(f"<li>{html.escape(word)}</li>" for word in found.words()) + "</ul>")
-    parts += _found(now, slices)
-    parts += _people(now)
-    parts += ["<h2>What is missing</h2>", f"<p>{html.escape(method.missing(now))}</p>"]
-    for title, lines in (
-        ("Method", method.method(now)), ("Assumptions", method.assumptions(now)), ("Limits", method.limitations(now))
-    ):  # fmt: skip
-        parts += [f"<h2>{title}</h2>", _list(lines)]
-    told = [f"{at}: {text}" for at, text in now.notes]
-    edited = [line for line in now.told if line not in told]
-    parts += notes_html((*(() if estimate is None else estimate.notes), *edited, *told))
-    parts += _record(now)
-    return page(status.name, parts)
+    """The report of one moment as a page, made now if nothing else is said."""
+    return page(now.status.name, report(now, truth=truth, slices=slices, made=made))
 
 
-def _list(lines: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> str:
+    """The report of one moment as Markdown, for a pull request or a wiki."""
+    return as_markdown(report(now, slices=slices))
 
 
-def _people(now: Snapshot) -> list[str]:
-    """Who has labelled, and how far they agree; nothing where no people did."""
-    rows, said = people.people_of(now)
-    return ["<h2>People and agreement</h2>", sections.table(people.HEADS, rows), _list(said)] if rows else []
+def report(
+    now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
+) -> list[Part]:
+    """All sections of the report, from the answer to how to do it again."""
+    estimate = now.status.lead
+    return [
+        Heading(now.status.name, 1), Line(words.plain_answer(now), "answer"),
+        *([Line("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
+        *_interval_told(now.status), Line(_in_words(now.status)),
+        _facts(now, datetime.now(UTC) if made is None else made),
+        *_raters(now), *_rounds(now, truth), *_titled("What was saved", [Line(line) for line in words.savings(now)]),
+        *_pictures(now), *_labels(now), *_slices(now, slices), *_differences(now),
+        *_outlook(now), *_people(now), Heading("What is missing"), Line(words.missing(now)),
+        Heading("Method"), Bullets(words.method(now)),
+        Heading("Assumptions"), Bullets(words.assumptions(now)),
+        Heading("Limits"), Bullets(words.limitations(now)),
+        *_notes(now), *_record(now),
+    ]  # fmt: skip
 
 
-def _found(now: Snapshot, columns: Sequence[str] | None) -> list[str]:
-    """The sections on slices, differences and more money, as far as there are any."""
-    spec, parts = now.spec, []
-    if groups := findings.slices(now, columns):
-        parts += ["<h2>Slices</h2>", *sections.slice_tables(groups, spec.level)]
-        parts.append("<p>Each interval holds for its slice alone; of twenty slices, one may be off.</p>")
-    if (apart := findings.differences(now)) and spec.weak is not None:
-        parts.append(f"<h2>Where {html.escape(spec.weak.name)} and {html.escape(spec.strong.name)} differ most</h2>")
-        parts.append(sections.difference_table(apart, spec.weak.name, spec.strong.name))
-    if more := findings.outlook(now):
-        parts += ["<h2>What more money would bring</h2>", sections.outlook_table(more, spec.scale, spec.level)]
-        lost = " As large a share of the answers will not come, which no money mends." if now.status.missing else ""
-        parts.append(f"<p>Expected if it is spent in the same way; no item is rated twice.{lost}</p>")
-    return parts
+def _titled(title: str, parts: list[Part]) -> list[Part]:
+    """A section that is left out where it is empty."""
+    return [Heading(title), *parts] if parts else []
 
 
-def _both(status: Status) -> str:
+def _answer(e: Estimate, truth: float | None) -> list[Part]:
+    """The estimate in large letters, and what it rests on."""
+    interval = "no interval" if e.interval is None else f"{e.level:.0%} interval {ends_of(e)}"
+    spent = "" if e.spend is None else f", {e.spend:,.2f} spent"
+    known = "" if truth is None else f" The truth is {truth:.4f}."
+    rests = f"from {e.labels:,} strong ratings on {e.items:,} items{spent}; {e.method}.{known}"
+    return [Line(f", {interval}", "large", f"{e.value:.4f}"), Line(f"Mean strong rating of the {e.estimand}, {rests}")]
+
+
+def _interval_told(status: Status) -> list[Part]:
     """What the interval that leads is good for, and the other one by the name that it has everywhere."""
     if status.lead is None:
-        return ""
+        return []
     other = status.for_looks
-    more = "" if other is None else f" {IF_YOU_LOOK.capitalize()}: {_interval(other)}."
-    return f"<p>{status.lead_words.capitalize()}.{more}</p>"
-
-
-def _record(now: Snapshot) -> list[str]:
-    """What to keep of this page: with the head, anyone finds out whether the store was changed later."""
-    seed = "" if now.seed is None else f"<p>Seed: <code>{html.escape(now.seed)}</code></p>"
-    command = html.escape(f"ratewise verify {now.spec.path.name} --head {now.head}")
-    commands = html.escape("\n".join(method.again(now)))
-    return ["<h2>Record</h2>", seed, f"<p>Head of the record: <code>{now.head}</code>. To check that the store still "
-            f"holds what this page was made from: <code>{command}</code></p>", "<h2>Do it again</h2>",
-            f"<p>{html.escape(method.seed_words(now))} These commands check it, and compute the estimate anew from the "
-            f"exported table:</p><pre>{commands}</pre>"]  # fmt: skip
+    more = "" if other is None else f" {IF_YOU_LOOK.capitalize()}: {ends_of(other)}."
+    return [Line(f"{status.lead_words.capitalize()}.{more}")]
 
 
 def _in_words(status: Status) -> str:
-    left = "" if status.left is None else f", {_amount(status.left)} left"
-    missing = (
-        f" {_count(status.missing, 'strong rating')} will not come: counted at both ends of the scale."
-        if status.missing
-        else ""
-    )
-    failed = f" {_count(status.failed_calls, 'failed call')} among what was paid." * bool(status.failed_calls)
-    state = status.ended if status.ended is not None else "under way"
+    left = "" if status.left is None else f", {amount(status.left)} left"
+    missing = f" {counted(status.missing, 'strong rating')} will not come: counted at both ends of the scale."
+    failed = f" {counted(status.failed_calls, 'failed call')} among what was paid."
     return (
-        f"{_amount(status.spent)} spent{left}; {status.looked:,} of {status.pool:,} items looked at, {status.labels:,} "
-        f"strong ratings; {state}.{missing}{failed}"
+        f"{amount(status.spent)} spent{left}; {status.looked:,} of {status.pool:,} items looked at, "
+        f"{status.labels:,} strong ratings; {status.ended or 'under way'}.{missing * bool(status.missing)}"
+        f"{failed * bool(status.failed_calls)}"
     )
 
 
-def _rounds(story: Sequence[Chapter]) -> str:
-    names = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
+def _facts(now: Snapshot, made: datetime) -> Facts:
+    """When, from what, by which draws."""
+    spec, goal, scale = now.spec, now.spec.goal, now.spec.scale
+    goals = [f"budget {goal.budget:f}"] if goal.budget is not None else []
+    goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
+    goals += [f"±{goal.within:g}"] if goal.within is not None else []
+    rating = scale.kind + (f", {scale.low:g} to {scale.high:g}" if scale.kind in {"likert", "score"} else "")
+    return Facts([
+        ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Items", spec.items.table), ("Goal", " or ".join(goals)),
+        ("Rating", rating), ("Seed of the draws", f"{spec.seed}" if isinstance(spec.seed, int) else "kept secret"),
+        ("Campaign", now.status.campaign),
+    ])  # fmt: skip
+
+
+def _raters(now: Snapshot) -> list[Part]:
+    """The raters and their prices; programs' arguments are not shown, since they may hold keys."""
+    *others, last = now.spec.raters
+    rows = [(one.name, _KINDS.get(one.kind, one.kind), _price(one), "saves money") for one in others]
+    rows.append((last.name, _KINDS.get(last.kind, last.kind), _price(last), "believed"))
+    table = grid_of(("rater", "is", "price of a rating", "role"), rows)
+    judged = [sentence for judge in judges_found(now) for sentence in judge.sentences]
+    return [Heading("Who rates"), table, *listed(now.worth), *listed(judged)]
+
+
+def _price(rater: RaterSpec) -> str:
+    if rater.price is None:
+        return "by tokens" if rater.price_column is None else f"by item, column {rater.price_column}"
+    if isinstance(rater.settings, PeopleSettings) and rater.settings.per_hour is not None:
+        return f"{rater.settings.per_hour:f} an hour, at most {rater.max_price:f} an item"
+    most = f", at most {rater.max_price:f}" if rater.max_price is not None and rater.max_price != rater.price else ""
+    return f"{rater.price:f}{most}"
+
+
+def _rounds(now: Snapshot, truth: float | None) -> list[Part]:
+    if not now.story:
+        return []
+    titles = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
     rows = [
         (
-            f"{c.number}", _how(c), f"{c.items:,}", f"{c.labels:,}", f"{c.mean_rate:.3f}",
-            _amount(to_money(c.spent)), "–" if c.estimate is None else f"{c.estimate.value:.4f}",
-            "–" if c.estimate is None else _interval(c.estimate),
+            f"{c.number}", _POLICIES[c.policy] + (", by features alone" if c.by_features else ""), f"{c.items:,}",
+            f"{c.labels:,}", f"{c.mean_rate:.3f}", amount(to_money(c.spent)),
+            "–" if c.estimate is None else f"{c.estimate.value:.4f}",
+            "–" if c.estimate is None else ends_of(c.estimate),
         )
-        for c in story
+        for c in now.story
     ]  # fmt: skip
-    return sections.table(names, rows)
+    points = words.story_points(now)
+    return [
+        Heading("Round by round: interval over money"),
+        _picture(lambda: plot_money(points, truth=truth), words.money_words(now, points)),
+        grid_of(titles, rows),
+        Line("Intervals in this picture and table hold all at once, so that one may look after every round."),
+    ]
 
 
-def _how(chapter: Chapter) -> str:
-    return _POLICIES[chapter.policy] + (", by features alone" if chapter.by_features else "")
+def _picture(plot: "Callable[[], Figure]", said: str) -> Picture:
+    return Picture(lambda: svg_of(plot), said)
 
 
-def plot_story(story: Sequence[Chapter], *, truth: float | None = None) -> "Figure":
-    """The estimate after each round against the money spent, with intervals that hold all at once."""
-    made, axes = figure(height=3.0)
-    known = [(float(to_money(c.spent)), c.estimate) for c in story if c.estimate is not None]
-    for x, e in known:
-        if e.interval is not None:
-            axes.plot((x, x), e.interval, color=ACCENT, linewidth=4, solid_capstyle="butt", alpha=0.8)
-    axes.plot([x for x, _ in known], [e.value for _, e in known], marker="o", color=INK, linewidth=1)
-    if truth is not None:
-        axes.axhline(truth, color=QUIET, linestyle="--", linewidth=1, zorder=0)
-        axes.annotate(" truth", (0.0, truth), xycoords=("axes fraction", "data"), va="bottom", color=INK)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("money spent")
-    axes.set_ylabel("mean strong rating")
-    axes.set_title(
-        "Estimate after each round, with intervals that hold all at once", loc="left", fontsize=11, color=INK
-    )
-    return made
+def _pictures(now: Snapshot) -> list[Part]:
+    """How far the weak rater can be trusted, and where the strong ratings went."""
+    parts: list[Part] = []
+    if (bins := findings.calibration(now)) and now.spec.weak is not None:
+        name = now.spec.weak.name
+        drawn = _picture(lambda: plot_calibration(bins, name), words.calibration_words(now, bins))
+        parts += [Heading(f"How far {name} can be trusted"), drawn]
+    if len(rates := findings.rates_by_uncertainty(now)) > 1:
+        drawn = _picture(lambda: plot_rates(rates), words.rates_words(rates))
+        parts += [Heading("Whom the strong ratings went to"), drawn]
+    return parts
+
+
+def _labels(now: Snapshot) -> list[Part]:
+    return [] if now.diagnosis is None else _titled("What the labels say", listed(now.diagnosis.words()))
+
+
+def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
+    """A table for each column of slices."""
+    found, parts = findings.slices(now, columns), list[Part]()
+    for column in dict.fromkeys(one.column for one in found):
+        titles = (column, "items", "strong ratings", "estimate", f"{now.spec.level:.0%} interval")
+        rows = [
+            (one.name or "(empty)", f"{one.items:,}", f"{one.labels:,}", *_slice_told(one.estimate))
+            for one in found
+            if one.column == column
+        ]
+        parts += [Heading(f"By {column}", 3), grid_of(titles, rows)]
+    if parts:
+        parts.append(Line("Each interval holds for its slice alone; of twenty slices, one may be off."))
+    return _titled("Slices", parts)
+
+
+def _slice_told(e: Estimate | None) -> tuple[str, str]:
+    if e is None:
+        return "–", "too few strong ratings"
+    return f"{e.value:.4f}", "–" if e.interval is None else ends_of(e)
+
+
+def _differences(now: Snapshot) -> list[Part]:
+    """The items with what both said, and below each its text."""
+    weak, strong, found = now.spec.weak, now.spec.strong, findings.differences(now)
+    if weak is None or not found:
+        return []
+    table = Grid([Column("item", "name"), Column(weak.name), Column(strong.name)])
+    for one in found:
+        text = " ".join(one.text.split())
+        table.add(
+            one.id, f"{one.weak:.4g}", f"{one.strong:.4g}",
+            below=text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
+        )  # fmt: skip
+    return [Heading(f"Where {weak.name} and {strong.name} differ most"), table]
+
+
+def _outlook(now: Snapshot) -> list[Part]:
+    """Money against the interval to expect."""
+    points = now.spec.scale.kind in {"binary", "pairwise"}
+    rows = [
+        (
+            "spent so far" if one.times == 1 else f"{one.times:g} times as much", f"{one.spend:,.2f}",
+            within(one.half_width, points=points),
+        )
+        for one in findings.outlook(now)
+    ]  # fmt: skip
+    if not rows:
+        return []
+    lost = " As large a share of the answers will not come, which no money mends." if now.status.missing else ""
+    table = grid_of(("money", "in all", f"{now.spec.level:.0%} interval"), rows)
+    said = Line(f"Expected if it is spent in the same way; no item is rated twice.{lost}")
+    return [Heading("What more money would bring"), table, said]
+
+
+def _people(now: Snapshot) -> list[Part]:
+    """Who has labelled, and how far they agree; nothing where no people did."""
+    rows, said = words.people_of(now)
+    return _titled("People and agreement", [grid_of(words.PEOPLE, rows), *listed(said)] if rows else [])
+
+
+def _notes(now: Snapshot) -> list[Part]:
+    told = [f"{at}: {text}" for at, text in now.notes]
+    edited = [line for line in now.told if line not in told]
+    own = () if now.status.lead is None else now.status.lead.notes
+    return [Line(note, "note") for note in (*own, *edited, *told)]
+
+
+def _record(now: Snapshot) -> list[Part]:
+    """What to keep of this page: with the head, anyone finds out whether the store was changed later."""
+    again = "These commands check it, and compute the estimate anew from the exported table:"
+    command = f"ratewise verify {now.spec.path.name} --head {now.head}"
+    return [
+        Heading("Record"), *([] if now.seed is None else [Line("Seed:", code=now.seed)]),
+        Line("Head of the record:", code=now.head),
+        Line("To check that the store still holds what this page was made from:", code=command),
+        Heading("Do it again"),
+        Line(f"{words.seed_words(now)} {again}"),
+        Code("\n".join(words.again(now))),
+    ]  # fmt: skip

@@ -1,19 +1,17 @@
-"""One self-contained HTML page: what was planned, what was found, with pictures inline where matplotlib is there."""
+"""One self-contained HTML page in the house's plain style, with pictures inline where matplotlib is there."""
 
 import html
 import io
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ratewise.core.estimate import Estimate
+from ratewise.core.document import Part, as_html
 from ratewise.errors import InputError
-from ratewise.questions.plan import Plan
-from ratewise.report.pictures import POLICY_TITLES, plot_estimates, plot_plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STYLE = """
+_STYLE = """
 :root { color-scheme: light dark; --ink: #1f2937; --page: #fff; --line: #e5e7eb; --good: #0f766e; --note: #92400e; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e5e7eb; --page: #111827; --line: #374151; --good: #2dd4bf; --note: #fbbf24; }
@@ -34,67 +32,14 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 
-def report_page(title: str, plan: Plan, estimate: Estimate, *, truth: float | None = None) -> str:
-    """The whole page as text; every word that came from outside is escaped."""
-    parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        answer(estimate, truth),
-        picture(lambda: plot_estimates({"estimate": estimate}, truth=truth)),
-        "<h2>How the money was planned</h2>",
-        f"<p>{html.escape(plan.reason)}</p>",
-        _policies(plan),
-        picture(lambda: plot_plan(plan)),
-        *notes_html(plan.notes + estimate.notes),
-    ]
-    return page(title, parts)
-
-
-def page(title: str, parts: Iterable[str]) -> str:
-    """A page in the house's plain style from parts that are HTML already."""
+def page(title: str, parts: Iterable[Part], *, style: str = "") -> str:
+    """The page with these parts, and what its style has besides; every word that came from outside is escaped."""
     phone = "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-    head = f"<meta charset='utf-8'>{phone}<title>{html.escape(title)}</title><style>{STYLE}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+    head = f"<meta charset='utf-8'>{phone}<title>{html.escape(title)}</title><style>{_STYLE}{style}</style>"
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{as_html(parts)}</body></html>\n"
 
 
-def answer(e: Estimate, truth: float | None) -> str:
-    """The estimate in large letters, and what it rests on."""
-    interval = (
-        "no interval" if e.interval is None else f"{e.level:.0%} interval {e.interval[0]:.4f} to {e.interval[1]:.4f}"
-    )
-    spent = "" if e.spend is None else f", {e.spend:,.2f} spent"
-    known = "" if truth is None else f" The truth is {truth:.4f}."
-    return (
-        f"<p class='big'><strong>{e.value:.4f}</strong>, {interval}</p>"
-        f"<p>Mean strong rating of the {html.escape(e.estimand)}, from {e.labels:,} strong ratings on {e.items:,} items"
-        f"{spent}; {html.escape(e.method)}.{known}</p>"
-    )
-
-
-def _policies(plan: Plan) -> str:
-    head = "<tr><th>policy</th><th>items</th><th>strong ratings</th><th>spend</th><th>standard error</th></tr>"
-    rows = (
-        f"<tr class='{'taken' if name == plan.recommendation else ''}'><td>{POLICY_TITLES[name]}</td>"
-        f"<td>{p.items:,.0f}</td><td>{p.strong_labels:,.0f}</td><td>{p.spend:,.2f}</td><td>{p.expected_se:.4f}</td></tr>"
-        for name, p in plan.policies.items()
-    )
-    return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
-
-
-def notes_html(notes: Iterable[str]) -> list[str]:
-    """Notes, a paragraph each."""
-    return [f"<p class='note'>{html.escape(note)}</p>" for note in notes]
-
-
-def described(plot: Callable[[], "Figure"], words: str) -> str:
-    """A picture with the same in words below it; where matplotlib is not installed, the words alone."""
-    made, said = picture(plot), html.escape(words)
-    if not made:
-        return f"<p>{said}</p>"
-    told = made.replace("<svg", f"<svg role='img' aria-label='{html.escape(words, quote=True)}'", 1)
-    return f"<figure>{told}<figcaption>{said}</figcaption></figure>"
-
-
-def picture(plot: Callable[[], "Figure"]) -> str:
+def svg_of(plot: "Callable[[], Figure]") -> str:
     """A figure as inline SVG; nothing where matplotlib is not installed."""
     try:
         made = plot()

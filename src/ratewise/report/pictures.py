@@ -1,18 +1,28 @@
-"""Pictures with matplotlib (an extra): what a policy buys, and estimates with their intervals."""
+"""Pictures of results with matplotlib, which is an extra."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ratewise.campaign.findings import Bin
 from ratewise.core.estimate import Estimate
+from ratewise.core.wrong_policy import WhatIf
 from ratewise.errors import InputError
+from ratewise.lab.results import MethodResult, Simulation
+from ratewise.learn.trainer import Trained
+from ratewise.questions.comparison import Comparison, ManyComparisons, percent, signed
+from ratewise.questions.leaderboard import Leaderboard
 from ratewise.questions.plan import Plan
+from ratewise.questions.policies import POLICY_TITLES
+from ratewise.questions.regression import MEANINGS, Regression, rounded
+from ratewise.questions.slices import Slice, Slices
+from ratewise.report.words import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-POLICY_TITLES = {"base": "strong ratings alone", "random": "one rate for all", "active": "rate by uncertainty"}
 
 _LONGEST_NAME = 32
 INK, ACCENT, QUIET = "#1f2937", "#0f766e", "#9ca3af"
@@ -40,20 +50,6 @@ def grid(rows: int, columns: int, *, width: float = 3.4, height: float = 2.9) ->
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(which="both", colors=INK, labelsize=8)
     return made, axes
-
-
-def picture_of(found: Any) -> "Figure":
-    """The picture of a result."""
-    from ratewise.report import comparison, leaderboard, regression, simulation, slices, what_if
-
-    plots: dict[str, Any] = {
-        "WhatIf": what_if.plot_what_if, "Comparison": comparison.plot_comparison,
-        "ManyComparisons": comparison.plot_comparison, "Leaderboard": leaderboard.plot_leaderboard,
-        "Regression": regression.plot_regression, "Simulation": simulation.plot_simulation,
-        "Slices": slices.plot_slices,
-    }  # fmt: skip
-    made: Figure = plots[type(found).__name__](found)
-    return made
 
 
 def plot_plan(plan: Plan) -> "Figure":
@@ -113,3 +109,277 @@ def plain_name(name: str) -> str:
     """A name that leaves room for the picture, and that matplotlib does not take for a formula."""
     short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")
+
+
+_WORSE = "#b45309"
+
+
+_COLOURS = {"better": ACCENT, "worse": _WORSE, "undecided": QUIET}
+
+
+def plot_comparison(found: Comparison | ManyComparisons) -> "Figure":
+    """Each difference with its interval, against the line of no difference."""
+    rows = _rows(found)
+    made, axes = figure(height=1.1 + 0.42 * len(rows))
+    for y, (_, e) in enumerate(reversed(rows)):
+        colour = _COLOURS[_side(e)]
+        if e.interval is not None:
+            axes.plot(e.interval, (y, y), color=colour, linewidth=4, solid_capstyle="butt")
+        axes.plot(e.value, y, marker="o", color=INK, markersize=5)
+        axes.annotate(
+            signed(e.value), (e.value, y), xytext=(0, 9), textcoords="offset points", ha="center", va="center",
+            fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+        )  # fmt: skip
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(rows)), [plain_name(name) for name, _ in rows][::-1])
+    axes.set_ylim(-0.6, len(rows) - 0.3)
+    axes.margins(x=0.08)
+    together = " (all hold together)" if isinstance(found, ManyComparisons) and len(rows) > 1 else ""
+    level = found.level if isinstance(found, ManyComparisons) else found.difference.level
+    against = found.baseline if isinstance(found, ManyComparisons) else found.names[1]
+    axes.set_xlabel(f"difference to {plain_name(against)}, {percent(level)} intervals{together}", fontsize=9)
+    return made
+
+
+def _rows(found: Comparison | ManyComparisons) -> list[tuple[str, Estimate]]:
+    if isinstance(found, Comparison):
+        return [(found.names[0], found.difference)]
+    return [(r.name, r.difference) for r in found.rivals]
+
+
+def _side(e: Estimate) -> str:
+    if e.interval is None or e.interval[0] <= 0 <= e.interval[1]:
+        return "undecided"
+    return "better" if e.interval[0] > 0 else "worse"
+
+
+def _range(board: Leaderboard) -> tuple[float, float]:
+    ends = [x for m in board.rated for x in (m.low, m.rating, m.high) if x is not None]
+    return min(ends), max(ends)
+
+
+def plot_leaderboard(board: Leaderboard) -> "Figure":
+    """Ratings with intervals that hold at once, best on top; the ranks that each may have stand beside."""
+    rated = board.rated
+    made, axes = figure(width=8.0, height=0.9 + 0.27 * len(rated))
+    low, high = _range(board)
+    room = 0.05 * (high - low) or 1.0
+    for y, m in enumerate(reversed(rated)):
+        sure = m.rank_low == m.rank_high
+        assert m.rating is not None
+        if m.low is not None and m.high is not None:
+            axes.plot([m.low, m.high], [y, y], color=QUIET, linewidth=2, solid_capstyle="round", zorder=1)
+        axes.plot([m.rating], [y], "o", color=ACCENT if sure else INK, markersize=5, zorder=2)
+        ranks = f"{m.rank_low}" if sure else f"{m.rank_low}–{m.rank_high}"
+        axes.annotate(ranks, (high + room, y), va="center", color=ACCENT if sure else INK, fontsize=8)
+    axes.annotate("rank", (high + room, len(rated) - 0.3), color=INK, fontsize=8, fontweight="bold")
+    axes.set_yticks(range(len(rated)), [plain_name(m.name) for m in reversed(rated)], fontsize=8)
+    axes.set_ylim(-0.6, len(rated) + 0.2)
+    axes.set_xlim(low - room, high + 3 * room)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("rating; 400 points are tenfold odds", color=INK, fontsize=8)
+    title = f"Ratings with {board.level:.0%} intervals that hold at once, from {board.labels:,} strong votes"
+    axes.set_title(title, loc="left", color=INK, fontsize=10)
+    return made
+
+
+def plot_regression(found: Regression) -> "Figure":
+    """Every coefficient with its interval against 0; the intercept, which has another meaning, is left out."""
+    rows = [c for c in found.coefficients if c.value is not None and c.name != "(intercept)"]
+    rows = rows or [c for c in found.coefficients if c.value is not None]
+    made, axes = figure(height=1.1 + 0.36 * max(len(rows), 1))
+    for y, c in enumerate(reversed(rows)):
+        assert c.value is not None
+        sure = c.low is not None and c.high is not None and (c.low > 0 or c.high < 0)
+        if c.low is not None and c.high is not None:
+            axes.plot((c.low, c.high), (y, y), color=ACCENT if sure else QUIET, linewidth=4, solid_capstyle="butt")
+        axes.plot(c.value, y, marker="o", color=INK, markersize=5)
+        axes.annotate(
+            rounded(c.value), (c.value, y), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8
+        )
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(rows)), [plain_name(c.name) for c in rows][::-1])
+    axes.set_ylim(-0.6, len(rows) - 0.3)
+    axes.margins(x=0.08)
+    axes.set_xlabel(f"{MEANINGS[found.family]}, {found.level:.0%} intervals", fontsize=9)
+    return made
+
+
+def plot_slices(found: Slices) -> "Figure":
+    """Slices one below the other with their intervals; the whole as a band; where shrunk, hollow: what they were."""
+    count = len(found.slices)
+    made, axes = figure(height=1.0 + 0.36 * (count + 1))
+    if found.overall.interval is not None:
+        axes.axvspan(*found.overall.interval, color=QUIET, alpha=0.25, linewidth=0)
+    axes.axvline(found.overall.value, color=QUIET, linewidth=1)
+    for k, one in enumerate(found.slices):
+        _plot_one(axes, count - 1 - k, one)
+    names = [f"{plain_name(one.name)}  ({one.labels:,})" for one in found.slices]
+    axes.set_yticks(range(count), names[::-1])
+    axes.set_ylim(-0.7, count - 0.3)
+    how = "shrunk, " if found.shrink else "all at once, " if found.simultaneous else ""
+    axes.set_xlabel(f"mean strong rating, {how}{found.level:.0%} intervals (strong ratings in brackets)")
+    axes.set_title(f"By {found.by}; the band is the whole", loc="left", color=INK, fontsize=11)
+    return made
+
+
+def _plot_one(axes: "Axes", y: int, one: Slice) -> None:
+    if one.value is None:
+        axes.annotate(" no estimate", (0.0, y), xycoords=("axes fraction", "data"), va="center", color=QUIET)
+        return
+    if one.interval is not None:
+        axes.plot(one.interval, (y, y), color=ACCENT, linewidth=4, solid_capstyle="butt")
+    if one.shrunk is not None and one.estimate is not None:
+        axes.plot(one.estimate.value, y, marker="o", color=INK, markerfacecolor="none")
+    axes.plot(one.value, y, marker="o", color=INK)
+
+
+METHOD_COLOURS = {
+    "base": "#6b7280", "paper-random": "#d97706", "paper-active": "#2563eb", "oracle": "#9333ea", "ppi++": "#db2777",
+    "active-fixed": "#65a30d", "auto": "#0f766e", "limit": "#0891b2",
+}  # fmt: skip
+
+
+def plot_simulation(found: Simulation) -> "Figure":
+    """The paper's three panels: error, effective budget and savings against the budget, 95 % intervals shaded."""
+    made, axes = grid(1, 3)
+    draw_simulation(axes[0], found)
+    legend_below(made, axes[0][0])
+    return made
+
+
+def draw_simulation(axes: "list[Axes]", found: Simulation) -> None:
+    """The three panels on given axes."""
+    rows = (
+        ("mse", "mean squared error"), ("effective_budget", "effective budget"), ("savings", "cost savings"),
+    )  # fmt: skip
+    for ax, (name, label) in zip(axes, rows, strict=True):
+        for method in found.methods:
+            _curve(ax, found.of(method), name)
+        ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget", fontsize=9)
+        ax.set_title(label, loc="left", fontsize=9)
+    axes[0].set_yscale("log")
+
+
+def legend_below(picture: "Figure", ax: "Axes") -> None:
+    """One legend for all panels, where it hides no curve."""
+    lines, names = ax.get_legend_handles_labels()
+    picture.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
+
+
+def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
+    method = curve[0].method
+    x = [r.budget for r in curve]
+    colour = METHOD_COLOURS[method]
+    marker = "o" if len(curve) < 3 else None
+    if method == "base" and name != "mse":  # by definition: its own budget, and nothing saved
+        y = x if name == "effective_budget" else [0.0] * len(x)
+        ax.plot(x, y, color=colour, label=method, marker=marker, markersize=3)
+        return
+    ax.plot(x, [getattr(r, name) for r in curve], color=colour, label=method, marker=marker, markersize=3)
+    low, high = ([getattr(r, name + end) for r in curve] for end in ("_low", "_high"))
+    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def plot_what_if(found: WhatIf) -> "Figure":
+    """Two pictures side by side: wrong beliefs, and burn-ins."""
+    made, [[left, right]] = grid(1, 2, width=4.2, height=3.0)
+    for number, what in enumerate(dict.fromkeys(b.what for b in found.beliefs)):
+        points = sorted([(b.factor, b.ratio) for b in found.beliefs if b.what == what] + [(1.0, 1.0)])
+        left.plot(
+            *zip(*points, strict=True), marker="o", markersize=3, label=what, linestyle=("-", "--", ":")[number % 3]
+        )
+    left.set_xscale("log", base=2)
+    left.set_xlabel("believed, as a multiple of what it is", fontsize=8)
+    left.set_ylabel("squared error for the same money", fontsize=8)
+    left.legend(fontsize=7, frameon=False)
+    labels = [b.labels for b in found.burn_ins]
+    right.plot(labels, [b.mean_ratio for b in found.burn_ins], marker="o", markersize=3, color=INK, label="on average")
+    worst = [b.worst_ratio for b in found.burn_ins]
+    right.plot(labels, worst, marker="o", markersize=3, color=ACCENT, label="one in twenty")
+    right.axhline(1.0, color=QUIET, linewidth=1, zorder=0)
+    right.set_xscale("log")
+    right.set_xlabel("labels of the burn-in", fontsize=8)
+    right.legend(fontsize=7, frameon=False)
+    return made
+
+
+def save_reliability(made: Trained) -> Path | None:
+    """The picture in the rater's folder; None where there is no plot library or nothing was held out."""
+    bins = made.card["held_out"]["reliability"]
+    if not bins or find_spec("matplotlib") is None:
+        return None
+    drawn, axes = figure(width=4, height=4)
+    axes.plot([0, 1], [0, 1], color=QUIET, linewidth=1)
+    axes.plot([b["said"] for b in bins], [b["found"] for b in bins], marker="o", linewidth=1, color=ACCENT)
+    axes.set(xlabel="probability that the rater says", ylabel="mean label", xlim=(0, 1), ylim=(0, 1))
+    axes.set_title(f"{made.card['held_out']['items']:,} labels held out", loc="left", color=INK, fontsize=11)
+    path = Path(made.folder) / "reliability.svg"
+    save(drawn, str(path))
+    return path
+
+
+def plot_money(points: Sequence[Point], *, truth: float | None = None) -> "Figure":
+    """The interval after each round as a band, and that of the strong ratings alone between dashed lines."""
+    made, axes = figure(height=3.2)
+    known = [(x, e.value, *e.interval) for x, e, _ in points if e is not None and e.interval is not None]
+    alone = [(x, e.value, *e.interval) for x, _, e in points if e is not None and e.interval is not None]
+    if known:
+        x, value, low, high = (list(one) for one in zip(*known, strict=True))
+        axes.fill_between(x, low, high, color=ACCENT, alpha=0.25, lw=0)
+        if len(x) == 1:  # a band of one round has no width
+            axes.vlines(x, low, high, color=ACCENT, linewidth=2)
+        axes.plot(x, value, marker="o", color=ACCENT, linewidth=2, label="estimate")
+    if alone:
+        x, value, low, high = (list(one) for one in zip(*alone, strict=True))
+        for end in (low, high):
+            axes.plot(x, end, color=INK, linestyle=":", linewidth=1)
+        label = "strong ratings alone"
+        axes.plot(x, value, marker="s", markersize=4, color=INK, linestyle="--", linewidth=1, label=label)
+    if truth is not None:
+        axes.axhline(truth, color=QUIET, linestyle="-.", linewidth=1, zorder=0)
+        axes.annotate(" truth", (0.0, truth), xycoords=("axes fraction", "data"), va="bottom", color=INK)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("money spent")
+    axes.set_ylabel("mean strong rating")
+    if known or alone:
+        axes.legend(frameon=False, fontsize=9)
+    return made
+
+
+def plot_calibration(bins: Sequence[Bin], weak: str) -> "Figure":
+    """Mean strong rating over the weak rating; on the grey line a weak rating means what it says."""
+    made, axes = figure(width=5.0, height=3.4)
+    ends = [min(b.x for b in bins), max(b.x for b in bins)]
+    axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle="--")
+    for b in bins:
+        if b.low is not None and b.high is not None:
+            axes.plot((b.x, b.x), (b.low, b.high), color=INK, linewidth=1.5)
+    axes.plot([b.x for b in bins], [b.y for b in bins], marker="o", color=ACCENT, linewidth=1.5)
+    axes.set_xlabel(f"weak rating ({plain_name(weak)})")
+    axes.set_ylabel("mean strong rating")
+    return made
+
+
+def plot_rates(bins: Sequence[Bin]) -> "Figure":
+    """Mean rate over the error that was expected."""
+    made, axes = figure(width=5.0, height=3.0)
+    axes.plot([b.x for b in bins], [b.y for b in bins], marker="o", color=ACCENT, linewidth=1.5)
+    axes.set_ylim(0.0, max(1.05 * max(b.y for b in bins), 0.05))
+    axes.set_xlabel("expected error of the learned rating")
+    axes.set_ylabel("mean rate of strong ratings")
+    return made
+
+
+def picture_of(found: Any) -> "Figure":
+    """The picture of a result that a command found."""
+    made: Figure = _PICTURES[type(found)](found)
+    return made
+
+
+_PICTURES: dict[type, Any] = {
+    Comparison: plot_comparison, ManyComparisons: plot_comparison, Leaderboard: plot_leaderboard, Plan: plot_plan,
+    Regression: plot_regression, Simulation: plot_simulation, Slices: plot_slices, WhatIf: plot_what_if,
+}  # fmt: skip

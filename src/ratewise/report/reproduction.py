@@ -4,6 +4,7 @@ import html
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ratewise.core.checks import choice, number
+from ratewise.core.document import Heading, Line, Part, Picture, grid_of
 from ratewise.core.names import FIGURES
 from ratewise.errors import TableError
 from ratewise.lab.figures import (
@@ -26,9 +28,8 @@ from ratewise.lab.figures import (
 from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, find_dataset, real_claims, run_experiment
 from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import Progress
-from ratewise.report.page import STYLE
-from ratewise.report.pictures import grid, save
-from ratewise.report.simulation import draw_simulation, legend_below
+from ratewise.report.page import page
+from ratewise.report.pictures import draw_simulation, grid, legend_below, save
 from ratewise.tables.write import write_rows, write_text
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ _MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]],
     "gaussian": (gaussian_figure, gaussian_claims),
     "bernoulli": (bernoulli_figure, bernoulli_claims),
 }
-_WIDER = (
-    "body { max-width: 70rem; } .words th, .words td { text-align: left; vertical-align: top; } img { width: 100%; }"
-)
+_WIDER = "body { max-width: 70rem; } th, td { text-align: left; } img { width: 100%; }"
 _LINES = ("#0f766e", "#2563eb", "#d97706", "#9333ea")
 
 
@@ -96,7 +95,7 @@ def reproduce_all(
     made: list[Reproduced] = []
     claims: list[tuple[str, PaperClaim]] = []
     found: dict[str, list[Simulation]] = {}
-    partial = False
+    stopped = False
     steps = _Steps(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))
     for name in asked:
         try:
@@ -107,17 +106,17 @@ def reproduce_all(
             else:
                 figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, steps)
                 made.append(figure)
-                partial = any(s.partial for s in found[name])
+                stopped = any(s.partial for s in found[name])
         except TableError as error:
             if len(asked) == 1:
                 raise
             made.append(Reproduced(name, "", missing=str(error)))
         except KeyboardInterrupt:
-            partial = True
-        if partial:
+            stopped = True
+        if stopped:
             break
     claims += [("real data", claim) for claim in real_claims({k: v for k, v in found.items() if v})]
-    done = Reproduction(folder, tuple(made), tuple(claims), partial)
+    done = Reproduction(folder, tuple(made), tuple(claims), stopped)
     write_text(os.path.join(folder, "index.html"), _page(done))
     return done
 
@@ -226,34 +225,32 @@ def _panel(ax: "Axes", found: dict[float, list[Point]]) -> None:
 
 
 def _page(made: Reproduction) -> str:
-    claims = "".join(
-        f"<tr><td>{'✓ holds' if claim.holds else '✗ does not hold here'}</td><td>{html.escape(name)}</td>"
-        f"<td>{html.escape(claim.text)}</td><td>{html.escape(claim.evidence)}</td></tr>"
-        for name, claim in made.claims
-    )
     title = "The paper's experiments, rerun"
-    body = [
-        f"<h1>{title}</h1>",
-        "<p>Figures and claims of <em>Cost-Optimal Active AI Model Evaluation</em> (Angelopoulos, Eisenstein, Berant, "
-        "Agarwal, Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data.</p>",
-        "<p class='note'>Partial: stopped before the end.</p>" if made.partial else "",
-        f"<h2>Claims</h2><table class='words'><tr><th>verdict</th><th>figure</th><th>claim</th><th>by</th></tr>{claims}"
-        "</table>" if claims else "",
-        *map(_section, made.figures),
-    ]  # fmt: skip
-    head = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}{_WIDER}</style>"
-    return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
-
-
-def _section(figure: Reproduced) -> str:
-    head = f"<h2>{html.escape(figure.name)}</h2><p>To be expected: {html.escape(EXPECTED[figure.name])}</p>"
-    if figure.missing is not None:
-        return f"{head}<p class='note'>Not made: {html.escape(figure.missing)}</p>"
-    csv, svg, png = map(html.escape, figure.files)
-    return (
-        f"{head}<p>{html.escape(figure.source)}</p><img src='{svg}' alt='{html.escape(figure.name)}'>"
-        f"<p><a href='{csv}'>{csv}</a> · <a href='{png}'>{png}</a></p>"
+    said = (
+        "Figures and claims of Cost-Optimal Active AI Model Evaluation (Angelopoulos, Eisenstein, Berant, Agarwal, "
+        "Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data."
     )
+    parts: list[Part] = [Heading(title, 1), Line(said)]
+    if made.partial:
+        parts.append(Line("Partial: stopped before the end.", "note"))
+    if made.claims:
+        verdicts = {True: "✓ holds", False: "✗ does not hold here"}
+        rows = [(verdicts[claim.holds], name, claim.text, claim.evidence) for name, claim in made.claims]
+        parts += [Heading("Claims"), grid_of(("verdict", "figure", "claim", "by"), rows)]
+    for figure in made.figures:
+        parts += [Heading(figure.name), Line(f"To be expected: {EXPECTED[figure.name]}")]
+        if figure.missing is None:
+            parts += [Line(figure.source), Picture(partial(_image, figure))]
+        else:
+            parts.append(Line(f"Not made: {figure.missing}", "note"))
+    return page(title, parts, style=_WIDER)
+
+
+def _image(figure: Reproduced) -> str:
+    """The figure from its file, with links to its numbers and to the same for print."""
+    csv, svg, png = map(html.escape, figure.files)
+    links = f"<p><a href='{csv}'>{csv}</a> · <a href='{png}'>{png}</a></p>"
+    return f"<img src='{svg}' alt='{html.escape(figure.name)}'>{links}"
 
 
 def reproduction_text(made: Reproduction) -> RenderableType:

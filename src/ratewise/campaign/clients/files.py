@@ -31,7 +31,7 @@ from ratewise.campaign.clients.respondents import (
 )
 from ratewise.campaign.export import check_output
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
@@ -75,9 +75,8 @@ def _people(spec: Spec, name: str | None) -> Respondent:
 # Out
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class SentOut:
+@dataclass(frozen=True, slots=True, repr=False)
+class SentOut(Result):
     """What was written: the files, and how many questions they hold."""
 
     files: tuple[str, ...]
@@ -246,9 +245,8 @@ class LabelFile:
         return os.path.basename(self.path)
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class Received:
+@dataclass(frozen=True, slots=True, repr=False)
+class Received(Result):
     """What came of a file, label by label."""
 
     taken: int  # new answers

@@ -10,7 +10,7 @@ from ratewise.campaign.clients.quality import Checking, Feedback
 from ratewise.campaign.clients.respondents import Respondent, bounded_seconds, respondents
 from ratewise.campaign.raters import decides
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.accounts import spellings
@@ -207,9 +207,8 @@ def _said(each: Respondent, reply: PageAnswer, sides: str | None) -> PersonAnswe
     return PersonAnswer(value, reply.comment, bounded_seconds(reply.seconds), sides, reply.flagged or None)
 
 
-@shown
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenQuestion(Result):
     """A question for a person: its key, who is to answer, and the item's row."""
 
     key: str

@@ -10,7 +10,7 @@ from ratewise.campaign.planner.costs import item_costs, sure_costs, weak_costs
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.core.result import shown
+from ratewise.core.result import Result
 from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
 from ratewise.design.rounds import draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
@@ -19,9 +19,8 @@ from ratewise.store.money import total
 from ratewise.store.queue import AgainRows, Batch, NewAgain, NewBatch, NewDraws, Units
 
 
-@shown
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Drawn(Result):
     """Rates and draws of a batch, items × raters after the first."""
 
     rates: Floats
