@@ -129,127 +129,48 @@ __version__ = "0.1.0"
 
 _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; each name with the module it lives in
     "plan": {
-        "ratewise.questions.plan": (
-            "plan",
-            "Plan",
-        ),
-        "ratewise.questions.comparison_plan": (
-            "plan_comparison",
-            "plan_comparisons",
-            "ComparisonsPlan",
-        ),
+        "ratewise.questions.plan": ("plan", "Plan"),
+        "ratewise.questions.comparison_plan": ("plan_comparison", "plan_comparisons", "ComparisonsPlan"),
         "ratewise.questions.quantiles": ("plan_quantile",),
-        "ratewise.questions.regression": (
-            "plan_regression",
-            "RegressionPlan",
-        ),
-        "ratewise.questions.slice_plan": (
-            "plan_slices",
-            "SlicePlan",
-            "PlannedSlice",
-        ),
-        "ratewise.questions.strata": (
-            "InputPlan",
-            "StratumPlan",
-        ),
-        "ratewise.core.policy": (
-            "optimal_policy",
-            "Policy",
-        ),
+        "ratewise.questions.regression": ("plan_regression", "RegressionPlan"),
+        "ratewise.questions.slice_plan": ("plan_slices", "SlicePlan", "PlannedSlice"),
+        "ratewise.questions.strata": ("InputPlan", "StratumPlan"),
+        "ratewise.core.policy": ("optimal_policy", "Policy"),
         "ratewise.core.m_estimation": ("m_policy",),
-        "ratewise.core.allocation": (
-            "choose_inputs",
-            "InputChoice",
-        ),
-        "ratewise.core.formulas": (
-            "optimal_uniform_rate",
-            "optimal_uniform_rate_whole_items",
-            "UniformRate",
-        ),
-        "ratewise.core.wrong_policy": (
-            "WhatIf",
-            "cost_of_wrong_policy",
-            "WrongPolicy",
-            "PolicyPrice",
-        ),
-        "ratewise.questions.transfer": (
-            "load_transfer",
-            "Transfer",
-        ),
+        "ratewise.core.allocation": ("choose_inputs", "InputChoice"),
+        "ratewise.core.formulas": ("optimal_uniform_rate", "optimal_uniform_rate_whole_items", "UniformRate"),
+        "ratewise.core.wrong_policy": ("WhatIf", "cost_of_wrong_policy", "WrongPolicy", "PolicyPrice"),
+        "ratewise.questions.transfer": ("load_transfer", "Transfer"),
     },
     "draw": {
         "ratewise.questions.draw_pool": ("draw_pool",),
         "ratewise.questions.slice_plan": ("draw_slices",),
-        "ratewise.questions.sheets": (
-            "blind_sheet",
-            "merge_sheet",
-            "Merged",
-        ),
+        "ratewise.questions.sheets": ("blind_sheet", "merge_sheet", "Merged"),
         "ratewise.questions.drawing": ("Drawn",),
         "ratewise.questions.transfer": ("Drift",),
-        "ratewise.core.draw": (
-            "draw",
-            "uniform",
-        ),
+        "ratewise.core.draw": ("draw", "uniform"),
         "ratewise.questions.comparison_plan": ("add_difference",),
     },
     "estimate": {
-        "ratewise.questions.estimation": (
-            "estimate_mean",
-            "estimate_table",
-        ),
+        "ratewise.questions.estimation": ("estimate_mean", "estimate_table"),
         "ratewise.core.estimate": ("Estimate",),
-        "ratewise.questions.slices": (
-            "estimate_slices",
-            "Slices",
-            "Slice",
-        ),
-        "ratewise.core.stratified": (
-            "estimate_stratified",
-            "estimate_weighted",
-        ),
+        "ratewise.questions.slices": ("estimate_slices", "Slices", "Slice"),
+        "ratewise.core.stratified": ("estimate_stratified", "estimate_weighted"),
         "ratewise.core.quantiles": ("estimate_quantile",),
-        "ratewise.questions.quantiles": (
-            "quantile_table",
-            "Quantiles",
-        ),
-        "ratewise.questions.regression": (
-            "regress",
-            "Regression",
-            "Coefficient",
-        ),
-        "ratewise.core.m_estimation": (
-            "m_estimate",
-            "MFit",
-            "Loss",
-        ),
+        "ratewise.questions.quantiles": ("quantile_table", "Quantiles"),
+        "ratewise.questions.regression": ("regress", "Regression", "Coefficient"),
+        "ratewise.core.m_estimation": ("m_estimate", "MFit", "Loss"),
     },
     "compare": {
-        "ratewise.questions.comparison": (
-            "compare",
-            "Comparison",
-            "compare_many",
-            "ManyComparisons",
-            "Rival",
-            "Ratio",
-        ),
+        "ratewise.questions.comparison": ("compare", "Comparison", "compare_many", "ManyComparisons", "Rival", "Ratio"),
         "ratewise.questions.long_table": ("compare_long",),
         "ratewise.questions.two_tables": ("compare_tables",),
         "ratewise.questions.estimation": ("TableColumns",),
-        "ratewise.questions.check": (
-            "check",
-            "Check",
-        ),
+        "ratewise.questions.check": ("check", "Check"),
     },
     "leaderboard": {
-        "ratewise.questions.leaderboard": (
-            "leaderboard",
-            "Leaderboard",
-        ),
-        "ratewise.questions.votes": (
-            "ask_votes",
-            "Asked",
-        ),
+        "ratewise.questions.leaderboard": ("leaderboard", "Leaderboard"),
+        "ratewise.questions.votes": ("ask_votes", "Asked"),
     },
     "campaign": {
         "ratewise.campaign.campaign": ("Campaign",),
@@ -258,36 +179,15 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
     },
     "simulate": {
         "ratewise.lab.simulate": ("simulate",),
-        "ratewise.lab.results": (
-            "Simulation",
-            "MethodResult",
-        ),
+        "ratewise.lab.results": ("Simulation", "MethodResult"),
     },
     "raters": {
-        "ratewise.learn.trainer": (
-            "train_rater",
-            "Trained",
-        ),
-        "ratewise.raters.protocol": (
-            "Rater",
-            "Question",
-            "Answer",
-            "Failure",
-            "RaterError",
-        ),
+        "ratewise.learn.trainer": ("train_rater", "Trained"),
+        "ratewise.raters.protocol": ("Rater", "Question", "Answer", "Failure", "RaterError"),
     },
     "models": {
-        "ratewise.learn.calibration": (
-            "fit_calibration",
-            "cross_calibrated",
-            "Calibration",
-        ),
-        "ratewise.learn.error_model": (
-            "fit_error",
-            "error_from_column",
-            "error_from_probability",
-            "ErrorModel",
-        ),
+        "ratewise.learn.calibration": ("fit_calibration", "cross_calibrated", "Calibration"),
+        "ratewise.learn.error_model": ("fit_error", "error_from_column", "error_from_probability", "ErrorModel"),
     },
     "formulas": {
         "ratewise.core.formulas": (
@@ -301,11 +201,7 @@ _GROUPS: dict[str, dict[str, tuple[str, ...]]] = {  # as people look for them; e
         ),
     },
     "tables": {
-        "ratewise.tables": (
-            "read_table",
-            "write_table",
-            "Table",
-        ),
+        "ratewise.tables": ("read_table", "write_table", "Table"),
     },
     "pictures": {
         "ratewise.report.pictures": (

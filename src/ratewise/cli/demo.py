@@ -1,7 +1,8 @@
-"""`ratewise demo`: a campaign on a made-up pool, killed once and gone on with, and the truth beside its estimate."""
+"""`ratewise demo`: a made-up campaign, killed once and gone on with, beside the truth; or one to label."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,17 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.status import Status
 from ratewise.campaign.verify import Verification
-from ratewise.cli.console import live, print_json, print_rich
+from ratewise.cli.console import live, print_json, print_rich, say
 from ratewise.core.estimate import Estimate
-from ratewise.errors import OutsideError, TableError
+from ratewise.errors import OutsideError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.campaign import campaign_page
+from ratewise.report.status import status_text
+from ratewise.report.terminal import text_of
 from ratewise.tables import read_table, write_table
-from ratewise.tables.write import write_text
+from ratewise.tables.write import make_folder, write_text
 
 POOL, PILOT = 4000, 200
 WEAK_COST, STRONG_COST, BUDGET = 0.01, 1.0, 400.0
@@ -78,10 +82,7 @@ class Shown:
 
 def run_demo(folder: str, *, seed: int, as_json: bool) -> None:
     """Make the pool, run, kill, go on, verify, report; all files are in `folder`."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise TableError(f"{folder} cannot be made: {error.strerror}; choose another folder with -o") from None
+    make_folder(folder)
     truth = make_campaign(folder, seed)
     toml = os.path.join(folder, "campaign.toml")
     if not as_json:
@@ -157,12 +158,7 @@ def document(shown: Shown, folder: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# Words
-
-
 def _say(text: str, style: str = "") -> None:
-    from rich.text import Text
-
     print_rich(Text(text, style=style))
 
 
@@ -183,9 +179,6 @@ def _tell_kill(killed: Status | None, toml: str) -> None:
 
 
 def _tell_end(shown: Shown, folder: str, toml: str) -> None:
-    from ratewise.report.status import status_text
-    from ratewise.report.terminal import text_of
-
     print_rich(status_text(shown.ended))
     _say(f"\n3. ratewise verify {toml}", "bold cyan")
     _say(shown.verified.summary())
@@ -199,3 +192,89 @@ def _tell_end(shown: Shown, folder: str, toml: str) -> None:
         f"Strong ratings alone would have cost {shown.saved:,.0f} more for this precision. "
         f"The report is {folder}/report.html."
     )
+
+
+# A campaign to label
+
+ITEMS = 400
+_SUMS = """\
+# Made up: an assistant adds two numbers, and is right most of the time. A judge has given each answer a score.
+name = "sums"
+seed = {seed}
+
+[items]
+table = "sums.jsonl"
+features = ["carries"]
+
+[rating]
+kind = "binary"
+
+[goal]
+budget = "100"
+
+[[raters]]
+name = "judge"
+kind = "column"
+column = "judge"
+price = "0.01"
+
+[[raters]]
+name = "people"
+kind = "people"
+price = "1"
+show = ["question", "answer"]
+criterion = "The sum is right."
+guidelines = "guidelines.md"
+"""
+_GUIDELINES = """\
+# Is the sum right?
+
+Say **yes** if the number after the last = is the sum of the two numbers, and **no** if it is not.
+Do not use a calculator: this is a demo.
+"""
+
+
+def make_sums(folder: str, seed: int) -> str:
+    """The table, the guidelines and the TOML, whose path is returned. What an earlier demo left is removed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    make_folder(folder)
+    rng = np.random.default_rng([seed, 18])
+    a, b = rng.integers(11, 90, (2, ITEMS)).tolist()
+    right = rng.random(ITEMS) < 0.8
+    slip = rng.choice([-10, -1, 1, 2, 10], ITEMS)
+    score = np.round(np.clip(0.25 + 0.55 * right + 0.18 * rng.normal(size=ITEMS), 0.01, 0.99), 2)
+    said = [x + y + int(by) * (not good) for x, y, by, good in zip(a, b, slip, right, strict=True)]
+    lines = [
+        {"id": f"sum-{i:03d}", "judge": float(score[i]), "carries": "yes" if a[i] % 10 + b[i] % 10 > 9 else "no",
+         "question": f"What is {a[i]} + {b[i]}?", "answer": f"{a[i]} + {b[i]} = **{said[i]}**"}
+        for i in range(ITEMS)
+    ]  # fmt: skip
+    write_text(os.path.join(folder, "sums.jsonl"), "".join(json.dumps(line) + "\n" for line in lines))
+    write_text(os.path.join(folder, "guidelines.md"), _GUIDELINES)
+    toml = os.path.join(folder, "sums.toml")
+    write_text(toml, _SUMS.format(seed=seed))
+    return toml
+
+
+def serve_demo(folder: str, *, seed: int, port: int, as_json: bool) -> None:
+    """Make the campaign, print a link that signs in, and serve until Ctrl-C."""
+    from ratewise.web.server import Listening, serve
+    from ratewise.web.service import Service, add_person
+
+    where = Listening(port=port)
+    campaign = Campaign.open(make_sums(folder, seed))
+    link = add_person(campaign, "you", admin=True, url=where.url, new_link=True)
+    label = f"{link.link}?to=label"  # admins would see the live view first
+
+    def ready(url: str, _: Service) -> None:
+        if as_json:
+            print_json({**link.to_dict(), "link": label, "url": url, "folder": folder})
+            return
+        say(
+            f"A made-up campaign in {folder}: {ITEMS} sums, most of them right. Open this link and label:\n"
+            f"{label}\n"
+            f"Watch the estimate at {url}/live. Stop with Ctrl-C."
+        )
+
+    with suppress(KeyboardInterrupt):
+        serve(campaign, where, ready=ready, say=lambda text: say(text, error=True))

@@ -136,7 +136,7 @@ def demo(*, output: str, seed: int, serve: bool, port: int, json: bool) -> None:
     """
     if serve:
         check_installed()
-        from ratewise.cli.demo_page import serve_demo
+        from ratewise.cli.demo import serve_demo
 
         serve_demo(os.path.join(output, "labelling"), seed=seed, port=port, as_json=json)
         return

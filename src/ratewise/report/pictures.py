@@ -1,7 +1,7 @@
 """Pictures of results with matplotlib, which is an extra."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from ratewise.questions.leaderboard import Leaderboard
 from ratewise.questions.plan import Plan
 from ratewise.questions.policies import POLICY_TITLES
 from ratewise.questions.regression import MEANINGS, Regression, rounded
-from ratewise.questions.slices import Slice, Slices
+from ratewise.questions.slices import Slices
 from ratewise.report.words import Point
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LONGEST_NAME = 32
-INK, ACCENT, QUIET = "#1f2937", "#0f766e", "#9ca3af"
+INK, ACCENT, QUIET, _WORSE = "#1f2937", "#0f766e", "#9ca3af", "#b45309"
+
+Interval = tuple[str, float | None, tuple[float, float] | None, str]  # name, value, ends, colour
 
 
 def figure(*, width: float = 7.0, height: float = 2.6) -> tuple["Figure", "Axes"]:
@@ -69,24 +71,44 @@ def plot_plan(plan: Plan) -> "Figure":
     return made
 
 
-def plot_estimates(estimates: Mapping[str, Estimate], *, truth: float | None = None) -> "Figure":
-    """Estimates one below the other, each with its interval; a line where the truth is known."""
-    made, axes = figure(height=0.8 + 0.45 * len(estimates))
-    for y, (_, e) in enumerate(reversed(list(estimates.items()))):
-        if e.interval is not None:
-            axes.plot(e.interval, (y, y), color=ACCENT, linewidth=4, solid_capstyle="butt")
-        axes.plot(e.value, y, marker="o", color=INK)
-    if truth is not None:
-        axes.axvline(truth, color=QUIET, linestyle="--", zorder=0)
-        axes.annotate(" truth", (truth, len(estimates) - 0.6), color=INK)
-    axes.set_yticks(range(len(estimates)), list(estimates)[::-1])
-    axes.set_ylim(-0.7, len(estimates) - 0.3)
-    axes.set_xlabel(f"mean strong rating, {_levels(estimates)} intervals")
+def _intervals(axes: "Axes", rows: Sequence[Interval]) -> None:
+    """Values with their intervals one below the other, the first on top."""
+    for y, (_, value, ends, colour) in enumerate(reversed(rows)):
+        if value is None:
+            axes.annotate(" no estimate", (0.0, y), xycoords=("axes fraction", "data"), va="center", color=QUIET)
+            continue
+        if ends is not None:
+            axes.plot(ends, (y, y), color=colour, linewidth=4, solid_capstyle="butt")
+        axes.plot(value, y, marker="o", color=INK)
+    axes.set_yticks(range(len(rows)), [name for name, *_ in rows][::-1])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+
+
+def _against_zero(rows: Sequence[Interval], told: Callable[[float], str], label: str) -> "Figure":
+    """Values with their intervals against the line of no difference."""
+    made, axes = figure(height=1.1 + 0.4 * max(len(rows), 1))
+    _intervals(axes, rows)
+    for y, (_, value, *_) in enumerate(reversed(rows)):
+        axes.annotate(
+            "" if value is None else told(value), (value or 0.0, y), xytext=(0, 9), textcoords="offset points",
+            ha="center", va="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+        )  # fmt: skip
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
+    axes.margins(x=0.08)
+    axes.set_xlabel(label, fontsize=9)
     return made
 
 
-def _levels(estimates: Mapping[str, Estimate]) -> str:
-    return " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
+def plot_estimates(estimates: Mapping[str, Estimate], *, truth: float | None = None) -> "Figure":
+    """Estimates one below the other, each with its interval; a line where the truth is known."""
+    made, axes = figure(height=0.8 + 0.45 * len(estimates))
+    _intervals(axes, [(name, e.value, e.interval, ACCENT) for name, e in estimates.items()])
+    if truth is not None:
+        axes.axvline(truth, color=QUIET, linestyle="--", zorder=0)
+        axes.annotate(" truth", (truth, len(estimates) - 0.6), color=INK)
+    levels = " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
+    axes.set_xlabel(f"mean strong rating, {levels} intervals")
+    return made
 
 
 def check_ending(path: str | os.PathLike[str] | None) -> None:
@@ -111,58 +133,31 @@ def plain_name(name: str) -> str:
     return short.replace("$", r"\$")
 
 
-_WORSE = "#b45309"
-
-
-_COLOURS = {"better": ACCENT, "worse": _WORSE, "undecided": QUIET}
-
-
 def plot_comparison(found: Comparison | ManyComparisons) -> "Figure":
     """Each difference with its interval, against the line of no difference."""
-    rows = _rows(found)
-    made, axes = figure(height=1.1 + 0.42 * len(rows))
-    for y, (_, e) in enumerate(reversed(rows)):
-        colour = _COLOURS[_side(e)]
-        if e.interval is not None:
-            axes.plot(e.interval, (y, y), color=colour, linewidth=4, solid_capstyle="butt")
-        axes.plot(e.value, y, marker="o", color=INK, markersize=5)
-        axes.annotate(
-            signed(e.value), (e.value, y), xytext=(0, 9), textcoords="offset points", ha="center", va="center",
-            fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-        )  # fmt: skip
-    axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(rows)), [plain_name(name) for name, _ in rows][::-1])
-    axes.set_ylim(-0.6, len(rows) - 0.3)
-    axes.margins(x=0.08)
-    together = " (all hold together)" if isinstance(found, ManyComparisons) and len(rows) > 1 else ""
-    level = found.level if isinstance(found, ManyComparisons) else found.difference.level
-    against = found.baseline if isinstance(found, ManyComparisons) else found.names[1]
-    axes.set_xlabel(f"difference to {plain_name(against)}, {percent(level)} intervals{together}", fontsize=9)
-    return made
-
-
-def _rows(found: Comparison | ManyComparisons) -> list[tuple[str, Estimate]]:
-    if isinstance(found, Comparison):
-        return [(found.names[0], found.difference)]
-    return [(r.name, r.difference) for r in found.rivals]
+    if isinstance(found, ManyComparisons):
+        differences = [(r.name, r.difference) for r in found.rivals]
+        level, against = found.level, found.baseline
+    else:
+        differences, level, against = [(found.names[0], found.difference)], found.difference.level, found.names[1]
+    rows = [(plain_name(name), e.value, e.interval, _side(e)) for name, e in differences]
+    together = " (all hold together)" if len(rows) > 1 else ""
+    return _against_zero(rows, signed, f"difference to {plain_name(against)}, {percent(level)} intervals{together}")
 
 
 def _side(e: Estimate) -> str:
+    """The colour of a difference by the side of 0 that its interval is on."""
     if e.interval is None or e.interval[0] <= 0 <= e.interval[1]:
-        return "undecided"
-    return "better" if e.interval[0] > 0 else "worse"
-
-
-def _range(board: Leaderboard) -> tuple[float, float]:
-    ends = [x for m in board.rated for x in (m.low, m.rating, m.high) if x is not None]
-    return min(ends), max(ends)
+        return QUIET
+    return ACCENT if e.interval[0] > 0 else _WORSE
 
 
 def plot_leaderboard(board: Leaderboard) -> "Figure":
     """Ratings with intervals that hold at once, best on top; the ranks that each may have stand beside."""
     rated = board.rated
     made, axes = figure(width=8.0, height=0.9 + 0.27 * len(rated))
-    low, high = _range(board)
+    ends = [x for m in rated for x in (m.low, m.rating, m.high) if x is not None]
+    low, high = min(ends), max(ends)
     room = 0.05 * (high - low) or 1.0
     for y, m in enumerate(reversed(rated)):
         sure = m.rank_low == m.rank_high
@@ -187,24 +182,13 @@ def plot_leaderboard(board: Leaderboard) -> "Figure":
 
 def plot_regression(found: Regression) -> "Figure":
     """Every coefficient with its interval against 0; the intercept, which has another meaning, is left out."""
-    rows = [c for c in found.coefficients if c.value is not None and c.name != "(intercept)"]
-    rows = rows or [c for c in found.coefficients if c.value is not None]
-    made, axes = figure(height=1.1 + 0.36 * max(len(rows), 1))
-    for y, c in enumerate(reversed(rows)):
-        assert c.value is not None
-        sure = c.low is not None and c.high is not None and (c.low > 0 or c.high < 0)
-        if c.low is not None and c.high is not None:
-            axes.plot((c.low, c.high), (y, y), color=ACCENT if sure else QUIET, linewidth=4, solid_capstyle="butt")
-        axes.plot(c.value, y, marker="o", color=INK, markersize=5)
-        axes.annotate(
-            rounded(c.value), (c.value, y), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8
-        )
-    axes.axvline(0, color=INK, linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(rows)), [plain_name(c.name) for c in rows][::-1])
-    axes.set_ylim(-0.6, len(rows) - 0.3)
-    axes.margins(x=0.08)
-    axes.set_xlabel(f"{MEANINGS[found.family]}, {found.level:.0%} intervals", fontsize=9)
-    return made
+    known = [c for c in found.coefficients if c.value is not None]
+    rows: list[Interval] = []
+    for c in [c for c in known if c.name != "(intercept)"] or known:
+        ends = None if c.low is None or c.high is None else (c.low, c.high)
+        sure = ends is not None and (ends[0] > 0 or ends[1] < 0)
+        rows.append((plain_name(c.name), c.value, ends, ACCENT if sure else QUIET))
+    return _against_zero(rows, rounded, f"{MEANINGS[found.family]}, {found.level:.0%} intervals")
 
 
 def plot_slices(found: Slices) -> "Figure":
@@ -214,26 +198,16 @@ def plot_slices(found: Slices) -> "Figure":
     if found.overall.interval is not None:
         axes.axvspan(*found.overall.interval, color=QUIET, alpha=0.25, linewidth=0)
     axes.axvline(found.overall.value, color=QUIET, linewidth=1)
-    for k, one in enumerate(found.slices):
-        _plot_one(axes, count - 1 - k, one)
-    names = [f"{plain_name(one.name)}  ({one.labels:,})" for one in found.slices]
-    axes.set_yticks(range(count), names[::-1])
-    axes.set_ylim(-0.7, count - 0.3)
+    _intervals(
+        axes, [(f"{plain_name(one.name)}  ({one.labels:,})", one.value, one.interval, ACCENT) for one in found.slices]
+    )
+    for y, one in enumerate(reversed(found.slices)):
+        if one.shrunk is not None and one.estimate is not None:
+            axes.plot(one.estimate.value, y, marker="o", color=INK, markerfacecolor="none")
     how = "shrunk, " if found.shrink else "all at once, " if found.simultaneous else ""
     axes.set_xlabel(f"mean strong rating, {how}{found.level:.0%} intervals (strong ratings in brackets)")
     axes.set_title(f"By {found.by}; the band is the whole", loc="left", color=INK, fontsize=11)
     return made
-
-
-def _plot_one(axes: "Axes", y: int, one: Slice) -> None:
-    if one.value is None:
-        axes.annotate(" no estimate", (0.0, y), xycoords=("axes fraction", "data"), va="center", color=QUIET)
-        return
-    if one.interval is not None:
-        axes.plot(one.interval, (y, y), color=ACCENT, linewidth=4, solid_capstyle="butt")
-    if one.shrunk is not None and one.estimate is not None:
-        axes.plot(one.estimate.value, y, marker="o", color=INK, markerfacecolor="none")
-    axes.plot(one.value, y, marker="o", color=INK)
 
 
 METHOD_COLOURS = {

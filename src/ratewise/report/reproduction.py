@@ -3,9 +3,8 @@
 import html
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -30,7 +29,7 @@ from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import Progress
 from ratewise.report.page import page
 from ratewise.report.pictures import draw_simulation, grid, legend_below, save
-from ratewise.tables.write import write_rows, write_text
+from ratewise.tables.write import make_folder, write_rows, write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +54,7 @@ class Reproduced:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {"name": self.name, "source": self.source, "files": list(self.files), "missing": self.missing}
+        return asdict(self) | {"files": list(self.files)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +90,12 @@ def reproduce_all(
     """Make the figures one by one; one without data is left out with its reason, or an error if it is the only one."""
     asked = tuple(dict.fromkeys(choice(name, FIGURES, name="figure") for name in figures))
     trials = int(number(trials, name="trials", minimum=2))
-    _make_folder(folder)
+    make_folder(folder)
     made: list[Reproduced] = []
     claims: list[tuple[str, PaperClaim]] = []
     found: dict[str, list[Simulation]] = {}
     stopped = False
-    steps = _Steps(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))
+    bar = _bar(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))
     for name in asked:
         try:
             if name in _MADE_UP:
@@ -104,7 +103,7 @@ def reproduce_all(
                 made.append(_save_points(name, points, folder))
                 claims += [(name, claim) for claim in _MADE_UP[name][1](points)]
             else:
-                figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, steps)
+                figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, bar)
                 made.append(figure)
                 stopped = any(s.partial for s in found[name])
         except TableError as error:
@@ -121,24 +120,22 @@ def reproduce_all(
     return done
 
 
-@dataclass(slots=True)
-class _Steps:
-    """Trials over all figures, for one progress bar."""
+def _bar(progress: Progress | None, total: int) -> Callable[[], Progress]:
+    """One progress bar for the trials of all figures; each call gives the part of the next experiment."""
+    done = 0
 
-    progress: Progress | None
-    total: int
-    before: int = 0
+    def part() -> Progress:
+        start = done
 
-    def within(self) -> Progress:
-        """The bar of the next experiment, as a part of the whole."""
-        start = self.before
-
-        def told(done: int, trials: int) -> None:
-            self.before = start + done
-            if self.progress is not None:
-                self.progress(self.before, self.total)
+        def told(trials: int, _: int) -> None:
+            nonlocal done
+            done = start + trials
+            if progress is not None:
+                progress(done, total)
 
         return told
+
+    return part
 
 
 def _real(
@@ -149,15 +146,13 @@ def _real(
     trials: int,
     seed: int,
     workers: int | None,
-    steps: "_Steps",
+    bar: Callable[[], Progress],
 ) -> tuple[Reproduced, list[Simulation]]:
     experiments = EXPERIMENTS[name]
     dataset = find_dataset(experiments[0].dataset, data=data, tables=tables, output=folder, seed=seed)
     found: list[Simulation] = []
     for experiment in experiments:
-        found.append(
-            run_experiment(experiment, dataset, trials=trials, seed=seed, workers=workers, progress=steps.within())
-        )
+        found.append(run_experiment(experiment, dataset, trials=trials, seed=seed, workers=workers, progress=bar()))
         if found[-1].partial:
             break
     rows = [{"experiment": e.title, **r.to_dict()} for e, s in zip(experiments, found, strict=False) for r in s.results]
@@ -167,13 +162,6 @@ def _real(
         row[0].set_title(f"{experiment.title}\nmean squared error", loc="left", fontsize=9)
     legend_below(picture, axes[0][0])
     return Reproduced(name, dataset.source, _files(name, rows, picture, folder)), found
-
-
-def _make_folder(folder: str) -> None:
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TableError(f"{folder} cannot be made: {error.strerror}; choose another folder with -o") from None
 
 
 def _files(name: str, rows: list[dict[str, Any]], picture: "Figure", folder: str) -> tuple[str, ...]:
@@ -214,9 +202,7 @@ def _panel(ax: "Axes", found: dict[float, list[Point]]) -> None:
     ax.set_xlabel(first.x_name, fontsize=9)
     if first.x_name == "cost ratio":
         ax.set_xscale("log")
-    fixed = {"MSE(H, G)": "", "Var(U)": f", MSE = {first.weak_error:g}"}.get(
-        first.x_name, f", MSE = {first.weak_error:g}"
-    )
+    fixed = "" if first.x_name == "MSE(H, G)" else f", MSE = {first.weak_error:g}"
     ax.set_title(f"error ratio {first.y_name}{fixed}", loc="left", fontsize=9)
     ax.set_ylim(bottom=0.0)
 

@@ -190,6 +190,14 @@ def check_folder(path: str | os.PathLike[str] | None) -> None:
         raise TableError(f"{name!r} cannot be written: the folder {folder!r} does not exist; make it first")
 
 
+def make_folder(folder: str) -> None:
+    """Make a folder for what a command writes."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise TableError(f"{folder} cannot be made: {error.strerror}; choose another folder with -o") from None
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a whole file or leave what was there."""
     with replacing(os.fsdecode(path)) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:

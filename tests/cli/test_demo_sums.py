@@ -9,7 +9,7 @@ import sys
 import httpx2
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.cli.demo_page import ITEMS, make_sums
+from ratewise.cli.demo import ITEMS, make_sums
 
 from ..waiting import SECONDS, until
 from ..web.test_server import asked, end, free_port
