@@ -81,7 +81,7 @@ class Result:
 
     def summary(self) -> str:
         """The result in plain words."""
-        return "\n".join(f"{name}: {text}" for name, text in _cells(self))
+        return "\n".join(f"  {name}: {text}" for name, text in _cells(self))
 
     def document(self) -> list[Part]:
         """What it says, part by part, in a terminal, in a notebook and in Markdown."""
@@ -107,9 +107,8 @@ class Result:
         return self.summary()
 
     def __repr__(self) -> str:
-        fields_told = "".join(f"\n  {name}: {text}" for name, text in _cells(self))
-        said = f": {self.summary()}" if _has_words(self) else fields_told
-        return "\n".join([type(self).__name__ + said, *(f"note: {note}" for note in getattr(self, "notes", ()))])
+        said = f"{type(self).__name__}{': ' if _has_words(self) else chr(10)}{self.summary()}"
+        return "\n".join([said, *(f"note: {note}" for note in getattr(self, "notes", ()))])
 
     def __dir__(self) -> list[str]:
         return sorted(name for name in object.__dir__(self) if not name.startswith("_") or name.startswith("__"))
