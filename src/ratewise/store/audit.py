@@ -1,14 +1,13 @@
 """Reads the log as it is, for checks and exports; never writes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from ratewise.store import queries as q
 from ratewise.store import schema as t
-from ratewise.store.queue import CHECK, OPEN, TEXTS, UNCHECK
+from ratewise.store.queue import CHECK, TEXTS, UNCHECK
 from ratewise.store.store import Store
 
 Rows = Sequence[Any]
@@ -77,21 +76,10 @@ def _all(store: Store, chosen: sa.Select[Any]) -> Rows:
         return connection.execute(chosen).all()
 
 
-@dataclass(frozen=True, slots=True)
-class AskedOnce:
-    """A question that was asked at some time, by where its item stands and its id."""
-
-    position: int
-    id: str
-    is_open: bool
-    value: float | None
-
-
-def asked(store: Store, step: int) -> list[AskedOnce]:
-    """Every question of a step, whether or not it is settled."""
+def asked(store: Store, step: int) -> dict[str, int]:
+    """The place of every item that was asked about in a step, by its id, whether or not it is settled."""
     with store.reading() as connection:
-        rows = q.ASKED.all(connection, step=step)
-    return [AskedOnce(position, str(name), state == OPEN, value) for position, name, state, value in rows]
+        return {str(item): position for item, position in q.ASKED.all(connection, step=step)}
 
 
 def is_item(store: Store, name: str) -> bool:

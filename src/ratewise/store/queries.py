@@ -330,7 +330,7 @@ SETTLED = Query("""
     WHERE r.step = :step AND r.state <> 0
 """)
 ASKED = Query("""
-    SELECT r.position, i.id, r.state, r.value FROM ratings r JOIN items i ON i.position = r.position
+    SELECT i.id, r.position FROM ratings r JOIN items i ON i.position = r.position
     WHERE r.step = :step ORDER BY r.position
 """)
 IS_ITEM = Query("SELECT position FROM items WHERE id = :id")

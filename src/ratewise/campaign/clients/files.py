@@ -278,9 +278,8 @@ def take_labels(
     """
     each, campaign = _people(spec, rater), desk.store.meta("campaign") or ""
     labels = _labels(LabelFile(path, spec.items.id or "id", question, person))
-    asked = audit.asked(desk.store, each.step)
-    by_id = {row.id: row.position for row in asked}
-    by_key = {key_of(campaign, each.step, row.id): row.position for row in asked}
+    by_id = audit.asked(desk.store, each.step)
+    by_key = {key_of(campaign, each.step, item): position for item, position in by_id.items()}
     found = [(label, by_key.get(label.key) if label.key else by_id.get(label.id)) for label in labels]
     strange = [label for label, position in found if position is None]
     if strange and not leave_out:
