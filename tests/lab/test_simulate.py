@@ -402,11 +402,11 @@ def test_progress_is_told():
 
 
 def test_stopped_before_anything_was_done(monkeypatch):
-    def stopped(*_):
+    def stopped(*_, **__):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr(module, "_outcomes", stopped)
+    monkeypatch.setattr(module, "in_order", stopped)
     with pytest.raises(KeyboardInterrupt):
         run(TABLE)
 
