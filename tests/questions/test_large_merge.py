@@ -6,7 +6,7 @@ import pytest
 import ratewise as rw
 from ratewise.errors import InputError
 from ratewise.questions import rated as readers
-from ratewise.questions.sheets import merge_large
+from ratewise.questions.sheets import merge_files
 
 N = 5000
 
@@ -44,7 +44,7 @@ def sheet_of(table, answer, *, more=()):
 def test_the_same_table_is_written_as_in_memory(drawn, tmp_path, answer, options, output):
     place, table = drawn
     sheet = sheet_of(table, answer)
-    found = merge_large(place, sheet, f"{tmp_path}/{output}", **options)
+    found = merge_files(place, sheet, f"{tmp_path}/{output}", **options)
     right = rw.merge_sheet(table, sheet, **options)
     assert (found.answers, found.waiting, found.columns) == (right.answers, right.waiting, right.columns)
     assert found.notes == right.notes
@@ -62,14 +62,14 @@ def test_answers_nobody_asked_for_are_told_apart_from_ids_that_are_nowhere(drawn
     other = table["id"][np.flatnonzero(~table["selected"])[5]]
     for more, told in ((other, "this item was not drawn"), ("item-x", "has no such id")):
         with pytest.raises(InputError, match=told):
-            merge_large(place, sheet_of(table, lambda k: "1", more=[more]), str(tmp_path / "rated.parquet"))
+            merge_files(place, sheet_of(table, lambda k: "1", more=[more]), str(tmp_path / "rated.parquet"))
     assert not (tmp_path / "rated.parquet").exists()
 
 
 def test_small_tables_and_answers_that_are_there_already_are_left_to_memory(drawn, tmp_path, monkeypatch):
     place, table = drawn
     sheet = sheet_of(table, lambda k: "1")
-    assert merge_large(place, {"id": sheet["id"], "judge": sheet["human"]}, str(tmp_path / "a.csv")) is None
+    assert merge_files(place, {"id": sheet["id"], "judge": sheet["human"]}, str(tmp_path / "a.csv")) is None
     monkeypatch.setattr(readers, "MANY_ROWS", 10**6)
-    assert merge_large(place, sheet, str(tmp_path / "a.csv")) is None
+    assert merge_files(place, sheet, str(tmp_path / "a.csv")) is None
     assert not (tmp_path / "a.csv").exists()

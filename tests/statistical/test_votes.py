@@ -12,8 +12,8 @@ from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Ratings
 from ratewise.core.votes import Votes
 from ratewise.questions.estimation import estimate_rated
-from ratewise.questions.people import Ready, with_votes
-from ratewise.questions.rated import Pool, RatedTable
+from ratewise.questions.people import with_votes
+from ratewise.questions.rated import RatedTable, TablePool
 
 from ..bounds import FALSE_ALARM, fewest, further
 
@@ -38,8 +38,8 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     items = Ratings(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)
     found = estimate_rated(items, EstimateOptions(estimand=estimand, bounds=bounds))
-    ready = Ready(None, "", (), votes=votes, scale=bounds)
-    return found, with_votes(found, ready, RatedTable(None, items, everyone, everyone, (), False, Pool("", T, T, True)))
+    rated = RatedTable(None, items, everyone, everyone, (), False, TablePool("", T, T, True))
+    return found, with_votes(found, votes, rated, bounds)
 
 
 def test_population_real_votes():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.tables.cells import Stored, opened, unmasked
+from ratewise.tables.cells import opened, unmasked
 from ratewise.tables.engine import connect
 
 
@@ -15,14 +15,14 @@ def connection():
 
 
 def test_stored_and_lent_columns_stand_side_by_side(connection):
-    cells = {"n": Stored("c0"), "x": np.array([0.5, np.nan])}
+    cells = {"n": "c0", "x": np.array([0.5, np.nan])}
     with opened(connection, cells) as view:
         rows = view.cursor.execute(f"SELECT {', '.join(view.fields)} FROM {view.source}").fetchall()
     assert rows == [(1, 0.5), (None, None)]
 
 
 def test_one_column_by_expressions(connection):
-    with opened(connection, {"s": Stored("c1")}) as view:
+    with opened(connection, {"s": "c1"}) as view:
         assert view.kinds() == ("VARCHAR",)
         assert view.fetch(big="upper(x)")["big"].tolist() == ["A", "B"]
         assert view.text_in(1, "x || '!'") == "b!"

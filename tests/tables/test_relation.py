@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ratewise.tables import count_groups, open_relation, read_columns, read_table, write_table
+from ratewise.tables import count_groups, open_relation, read_table, write_table
 
 from .without import NO_FRAMES
 
@@ -260,14 +260,6 @@ def test_a_relation_is_returned_as_it_is(tmp_path):
 
 def test_an_empty_batch_is_refused(complaint):
     assert complaint(open_relation({"a": [1]}).scan, "a", rows=0) == "a batch has at least 1 row; got rows=0"
-
-
-def test_only_the_columns_asked_for_are_read(kind, tmp_path):
-    table = read_columns(source(kind, tmp_path), "judge")
-    assert table.rows == ROWS
-    assert table.columns == ("judge",) or kind in {*FRAMES, "duckdb", "mapping", "table"}
-    if kind != "duckdb":
-        np.testing.assert_array_equal(table.numbers("judge"), VALUES["judge"])
 
 
 MEMORY = """

@@ -26,7 +26,7 @@ from ratewise.design.rounds import LearnedRating, PooledDraw, estimate_seen, lea
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.export_terms import Pooled, Terms, widened, with_known
+from ratewise.questions.export_terms import ExportTerms, Pooled, widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -284,7 +284,7 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
     if look.anytime:
         level, unseen = look_of(history, wanted, ended=look.ended, more=look.more)
     pool = wanted.size if wanted.estimand == "pool" else None
-    terms = Terms(
+    terms = ExportTerms(
         campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
         high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,
         anytime=look.anytime, known=wanted.known, known_mean=wanted.known_mean,
@@ -307,7 +307,7 @@ def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) ->
     return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
 
 
-def _stratified(history: History, wanted: Wanted, terms: Terms) -> Pooled | None:
+def _stratified(history: History, wanted: Wanted, terms: ExportTerms) -> Pooled | None:
     assert wanted.inputs is not None
     p = stratified(history, wanted.inputs, wanted.bounds)
     if p is None:

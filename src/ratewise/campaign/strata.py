@@ -32,7 +32,7 @@ from ratewise.design.chain import carried
 from ratewise.design.rounds import below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
-from ratewise.questions.strata import InputPlan, Strata, read_strata
+from ratewise.questions.strata import InputPlan, TableStrata, read_strata
 from ratewise.tables import Table
 
 Codes = NDArray[np.intp]
@@ -137,7 +137,7 @@ def inputs_of(spec: InputsSpec, table: Table, *, folder: Path, middle: float) ->
     return Inputs(spec.strata, strata.names, counts, shares, tuple(centres.tolist())), strata.code
 
 
-def _of_each(strata: Strata, values: Mapping[str, float], where: str) -> Floats:
+def _of_each(strata: TableStrata, values: Mapping[str, float], where: str) -> Floats:
     missing = [name for name in strata.names if name not in values]
     if missing:
         raise InputError(f"{where} says nothing of the stratum {missing[0]!r}; give every stratum of the table a share")

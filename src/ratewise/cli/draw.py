@@ -176,12 +176,12 @@ def _drawn_by_spark(table: str, transfer: "Transfer", output: str, *, master: st
     from ratewise.tables.engine import reason
     from ratewise.tables.spark import read_spark, start
 
-    drawn = draw_spark(read_spark(start(master), table), transfer, **how)
+    frame, drawn = draw_spark(read_spark(start(master), table), transfer, **how)
     try:
-        drawn.frame.write.parquet(output)
+        frame.write.parquet(output)
     except Exception as error:
         raise TableError(f"{output} cannot be written by Spark: {reason(error)}") from error
-    return drawn.told
+    return drawn
 
 
 # Sheets for people
@@ -245,7 +245,7 @@ def merge(
 
     Example: ratewise merge drawn.csv labels.csv -o rated.parquet
     """
-    from ratewise.questions.sheets import drawn_for, merge_large, merge_sheet
+    from ratewise.questions.sheets import drawn_for, merge_files, merge_sheet
     from ratewise.tables import write_table
     from ratewise.tables.words import scale_in
 
@@ -254,7 +254,7 @@ def merge(
     options["scale"] = None if scale is None else scale_in(scale)
     options |= {"fill": strong, "id_column": id}
     filled = in_format(sheet, format)
-    merged = merge_large(pool, filled, output, **options)
+    merged = merge_files(pool, filled, output, **options)
     if merged is None:
         merged = merge_sheet(drawn_for(pool, sheet, id_column=id), filled, **options)
         write_table(merged.table, output)

@@ -1,4 +1,7 @@
-"""A table's columns as a design matrix: numbers as they are, words as one column for each but the most frequent."""
+"""A table's columns as a design matrix: numbers as they are, words as one column for each but the most frequent.
+
+It also says which rows the labels say nothing about.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ _SINGULAR = 1e-9  # of a column's own size: what is left of it once earlier colu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class DesignMatrix:
     """X with the names of its columns, those that say nothing new left out and named."""
 
     names: tuple[str, ...]
@@ -50,7 +53,7 @@ class Columns:
         return (X - centre) / size, back
 
 
-def design(table: Table, on: Sequence[str], *, rows: Mask, intercept: bool) -> Columns:
+def design(table: Table, on: Sequence[str], *, rows: Mask, intercept: bool) -> DesignMatrix:
     """The columns `on` of the rows used; a word's column is named column=word."""
     if not on and not intercept:
         raise InputError("name at least one column to regress on, or keep the intercept")
@@ -123,7 +126,7 @@ def _words(table: Table, column: str, rows: Mask) -> list[tuple[str, Floats]]:
     return [(f"{column}={word}", np.asarray(texts == word, dtype=np.float64)) for word in words]
 
 
-def _independent(names: list[str], X: Floats) -> Columns:
+def _independent(names: list[str], X: Floats) -> DesignMatrix:
     """The columns without those that are zero or a combination of earlier ones: the fit is the same."""
     keep = np.zeros(X.shape[1], dtype=np.bool_)
     Q = np.empty_like(X)  # an orthonormal basis of the columns kept so far
@@ -138,7 +141,7 @@ def _independent(names: list[str], X: Floats) -> Columns:
     left_out = tuple((names[j], _why(X[:, j])) for j in np.flatnonzero(~keep))
     if not keep.any():
         raise InputError("no column varies; there is nothing to regress on")
-    return Columns(tuple(name for name, k in zip(names, keep, strict=True) if k), X[:, keep], left_out)
+    return DesignMatrix(tuple(name for name, k in zip(names, keep, strict=True) if k), X[:, keep], left_out)
 
 
 def _why(x: Floats) -> str:

@@ -1,4 +1,7 @@
-"""Do the labels look as if they were drawn as the table says? Their number, and their means, against the rates."""
+"""Do the labels look as if they were drawn as the table says? Their number is held against the rates.
+
+Where nobody says the rates, labelled rows are held against the others, column by column.
+"""
 
 import math
 import warnings

@@ -1,15 +1,19 @@
-"""A plan applied to a pool from file to file: rows are read, hashed and written piece by piece, in fixed memory.
+"""A plan applied to a pool that does not fit into memory, from file to file or by Spark.
 
-Three passes. The first computes every row's rate, its hash r and its place in the line of who is looked at, keeps
-them on the disk, and adds up what the rest hangs on: rows, drift, counts along the line. The second, where not all
-rows are looked at, finds the exact end of the line in the one bin that holds it. The third writes.
+Files are read, hashed and written piece by piece, in three passes. The first computes every row's rate, its hash r and
+its place in the line of who is looked at, keeps them on the disk, and adds up what the rest hangs on: rows, drift,
+counts along the line. The second, where not all rows are looked at, finds the exact end of the line in the one bin that
+holds it. The third writes.
+
+On Spark every partition is surveyed into one row of sums, which add up here; the result is a DataFrame that is computed
+when it is written or asked for. What decides about a row is a function of its own columns and of its id, so that a task
+that fails and runs again gives the same rows.
 """
 
 import operator
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -32,7 +36,6 @@ from ratewise.questions.drawing import (
     survey,
     told,
 )
-from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.transfer import Transfer
 from ratewise.tables import Relation, open_relation, read_table
 from ratewise.tables.engine import shortened
@@ -169,21 +172,14 @@ def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spo
 
 _SURVEYED = "survey binary"
 _IN_BIN = "look double, r double, rate double"
-_KINDS = {"rate": "double", "selected": "boolean", POOL_SIZE: "double", "weight": "double", "weak_calibrated": "double"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawnSpark:
-    """The drawn pool as a DataFrame that is computed when it is needed, and what was drawn."""
-
-    frame: Any
-    told: DrawnFile
 
 
 def draw_spark(
     pool: Any, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = True
-) -> DrawnSpark:
-    """What `draw_transfer` gives, as a DataFrame of Spark with the columns added."""
+) -> tuple[Any, DrawnFile]:
+    """What `draw_transfer` gives, as a DataFrame of Spark that is computed when it is needed, and what was drawn."""
+    from pyspark.sql.types import StructType
+
     if transfer.old is not None:
         raise TableError("a plan with old labels knows its own rows; draw from the table that it was made of")
     table = SparkTable.of(pool, "table")
@@ -200,28 +196,13 @@ def draw_spark(
         rows = table.collected(table.mapped(_bin_finder(work, group, at), _IN_BIN, columns))
         return np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
 
-    found = line_ends(work, surveyed, in_bin)
-    names = [name for name in _KINDS if _has(work, found, name)]
-    more = ", ".join(f"{name} {_KINDS[name]}" for name in names)
-    schema = _with(pool.schema, more)
-    return DrawnSpark(table.mapped(_writer(work, found, tuple(names)), schema), told(work, surveyed, found))
-
-
-def _has(work: DrawWork, found: LineEnds, name: str) -> bool:
-    if name in ("rate", "selected"):
-        return True
-    if name == POOL_SIZE:
-        return bool(found.items.sum() < found.rows)
-    if name == "weight":
-        return work.transfer.inputs is not None
-    return work.transfer.calibrates and work.needs_weak
-
-
-def _with(schema: Any, more: str) -> Any:
-    from pyspark.sql.types import StructType
-
-    new: Any = StructType.fromDDL(more)
-    return StructType([*schema.fields, *new.fields])
+    found, none = line_ends(work, surveyed, in_bin), np.empty(0)
+    group = None if found.weights is None else np.empty(0, dtype=np.intp)
+    weak = none if transfer.calibrates and work.needs_weak else None
+    names = tuple(added(found, DrawRows(none, none, none, group, weak)))
+    more: Any = StructType.fromDDL(", ".join(f"{x} {'boolean' if x == 'selected' else 'double'}" for x in names))
+    schema = StructType([*pool.schema.fields, *more.fields])
+    return table.mapped(_writer(work, found, names), schema), told(work, surveyed, found)
 
 
 # On the workers: Arrow batches in, Arrow batches out
@@ -229,26 +210,27 @@ def _with(schema: Any, more: str) -> Any:
 Mapped = Callable[[Iterator[Any]], Iterator[Any]]
 
 
-def _survey_batch(work: DrawWork, batch: Any) -> tuple[DrawRows, Survey]:
+def _parts(work: DrawWork, batches: Iterator[Any]) -> Iterator[tuple[Any, DrawRows, Survey]]:
+    """Every batch that has rows, surveyed."""
     import pyarrow as pa
 
-    table = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
-    ids = table.texts(work.id_column or "")
-    hashes = [uniform(ids, seed=each) for each in work.seeds]
-    return survey(work, table if work.columns else None, hashes)
+    for batch in batches:
+        if batch.num_rows:
+            table = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
+            ids = table.texts(work.id_column or "")
+            hashes = [uniform(ids, seed=each) for each in work.seeds]
+            yield batch, *survey(work, table if work.columns else None, hashes)
 
 
 def _surveyor(work: DrawWork) -> Mapped:
     def surveyed(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        total: Survey | None = None
-        for batch in batches:
-            if batch.num_rows:
-                one = _survey_batch(work, batch)[1]
-                total = one if total is None else total + one
-        if total is not None:
-            yield pa.RecordBatch.from_pydict({"survey": pa.array([pickle.dumps(total)], type=pa.binary())})
+        parts = (one for _, _, one in _parts(work, batches))
+        first = next(parts, None)
+        if first is not None:
+            total = pickle.dumps(reduce(operator.add, parts, first))
+            yield pa.RecordBatch.from_pydict({"survey": pa.array([total], type=pa.binary())})
 
     return surveyed
 
@@ -257,10 +239,9 @@ def _bin_finder(work: DrawWork, group: int, at: int) -> Mapped:
     def rows_in_bin(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in batches:
-            if batch.num_rows:
-                found = zip(("look", "r", "rate"), _survey_batch(work, batch)[0].in_bin(group, at), strict=True)
-                yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
+        for _, rows, _ in _parts(work, batches):
+            found = zip(("look", "r", "rate"), rows.in_bin(group, at), strict=True)
+            yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
 
     return rows_in_bin
 
@@ -269,11 +250,10 @@ def _writer(work: DrawWork, found: LineEnds, names: tuple[str, ...]) -> Mapped:
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in batches:
-            if batch.num_rows:
-                columns = added(found, _survey_batch(work, batch)[0])
-                own = [batch.column(i) for i in range(batch.num_columns)]
-                more = [pa.array(columns[name], from_pandas=True) for name in names]  # NaN is no rate
-                yield pa.RecordBatch.from_arrays([*own, *more], names=[*batch.schema.names, *names])
+        for batch, rows, _ in _parts(work, batches):
+            columns = added(found, rows)
+            own = [batch.column(i) for i in range(batch.num_columns)]
+            more = [pa.array(columns[name], from_pandas=True) for name in names]  # NaN is no rate
+            yield pa.RecordBatch.from_arrays([*own, *more], names=[*batch.schema.names, *names])
 
     return write

@@ -50,4 +50,4 @@ def _drawn_by_spark(pool: Any, plan: DrawnFrom, *, seed: int, id_column: str | N
     transfer = plan.transfer if isinstance(plan, Plan) else plan
     if not isinstance(transfer, Transfer):
         raise InputError("a table of Spark is drawn by a plan of one mean; plans of slices and others are for files")
-    return draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget).frame
+    return draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)[0]

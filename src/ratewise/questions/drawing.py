@@ -23,6 +23,7 @@ from ratewise.core.draw import (
     bin_of,
     cut_after,
     cut_for_money,
+    draw_within,
     uniform,
     whole_items,
 )
@@ -32,7 +33,8 @@ from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.goal import PlanGoal
-from ratewise.questions.old_labels import draw_beside
+from ratewise.questions.old_labels import Before, read_before
+from ratewise.questions.people import ready_for
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
 from ratewise.questions.transfer import Drift, KnownLabels, QuantileCounts, Transfer, check_rates
@@ -462,7 +464,7 @@ def draw_transfer(
     what each of those counts, 1 on average.
     """
     if transfer.old is not None:
-        return _beside_old_labels(read_table(pool), transfer, transfer.old, seed=seed, within_budget=within_budget)
+        return _draw_beside(read_table(pool), transfer, transfer.old, seed=seed, within_budget=within_budget)
     table, ids = undrawn(pool, id_column)
     work = DrawWork.of(table, transfer, seed=seed, within_budget=within_budget)
     rows, surveyed = survey(work, table if work.columns else None, [uniform(ids, seed=each) for each in work.seeds])
@@ -484,21 +486,78 @@ def drawn_table(
     return Drawn(table.with_columns(columns), rates, selected, drift, expected, spend, notes)
 
 
-def _beside_old_labels(
-    table: Table, transfer: Transfer, old: KnownLabels, *, seed: int, within_budget: bool
-) -> Drawn:  # fmt: skip
-    """Draw only among rows that have no label; their weak ratings are there already."""
-    made = draw_beside(table, transfer, old, seed=seed, within_budget=within_budget)
-    spend = float(transfer.strong_cost * np.count_nonzero(made.asked))
-    return Drawn(
-        table=table.with_columns(made.columns, replace=True),
-        rates=made.rates,
-        selected=made.selected,
-        drift=None,
-        expected_spend=transfer.budget or spend,
-        spend=spend,
-        notes=made.notes + by_chance(transfer.budget, spend),
-    )
+# Beside old labels (METHODS section 13)
+
+
+def _draw_beside(table: Table, transfer: Transfer, old: KnownLabels, *, seed: int, within_budget: bool) -> Drawn:
+    """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from.
+
+    A calibrated weak rating of an item with an old label comes from the other labels, as its rate does: its own would
+    bring it nearer to that label than to those of items that did not teach, and the interval would be too narrow.
+    """
+    labels = ready_for(table, strong=old.strong, meaning=transfer.words)
+    before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
+    weak, error = transfer.columns(transfer.prepared(table))
+    rates = before.total(transfer.rates(error))
+    rates[before.labelled], weak[before.labelled] = _without_each(table, old, before)
+    p1, fresh = before.new(rates), uniform(table.ids(), seed=f"{seed}:beside old labels")
+    hit, askable = fresh < p1, before.askable
+    if within_budget and transfer.budget is not None:
+        hit[askable] = _within(p1[askable], fresh[askable], transfer)
+    count = int(before.labelled.sum())
+    if before.teach:
+        selected = hit
+        columns = _set_aside(table, labels.names, hit) | {"rate": rates, "selected": selected}
+        note = (
+            f"a population's mean is asked for: the {count:,} labels picked by hand only teach; the "
+            f"{int((before.labelled & hit).sum()):,} of them that were drawn are used, the others are in column "
+            f"'{labels.names[0]}_by_hand'"
+        )
+    else:
+        selected = before.labelled | hit
+        columns = {"rate": rates, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1)}
+        how = "counted as known values of their items" if before.known else "pooled with the new draw"
+        note = f"{count:,} labels are there already: they are {how} and are not asked for again"
+    spend = float(transfer.strong_cost * np.count_nonzero(hit & askable))
+    columns |= {"weak_calibrated": weak} if transfer.calibrates else {}
+    drawn = table.with_columns(columns, replace=True)
+    notes = (note, *by_chance(transfer.budget, spend))
+    return Drawn(drawn, rates, selected, None, transfer.budget or spend, spend, notes)
+
+
+def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
+    """As many as the rates sum to, and never more than the budget pays for."""
+    assert transfer.budget is not None
+    labels = min(whole_items(transfer.budget / transfer.strong_cost), round(float(rates.sum())))
+    return draw_within(rates, uniforms, np.ones(rates.size), labels + 0.5)
+
+
+def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]:
+    """The columns of labels with those to keep, words or numbers as they are, and a copy of each with all labels."""
+    columns: dict[str, Any] = {}
+    for name in names:
+        cells = table.arrays()[name]
+        numbers = cells.dtype.kind in "fiub"
+        kept = cells.astype(np.float64 if numbers else object)
+        kept[~keep] = np.nan if numbers else None
+        columns[name] = kept
+        columns[f"{name}_by_hand"] = cells
+    return columns
+
+
+def _without_each(table: Table, old: KnownLabels, before: Before) -> tuple[Floats, Floats]:
+    """π and the weak ratings of the old labels as they were planned; the labels must be the same as then."""
+    planned = dict(zip(old.ids, zip(old.rates, old.weak, strict=True), strict=True))
+    ids = table.ids()[before.labelled].tolist()
+    if len(ids) != len(planned) or any(item not in planned for item in ids):
+        raise TableError(
+            f"{table.name} has other labels in column {old.strong!r} than the plan was made with; plan again with it"
+        )
+    rates, weak = zip(*(planned[item] for item in ids), strict=True)
+    return np.array(rates), np.array(weak)
+
+
+# Slices and random samples
 
 
 def pool_size(looked: Mask) -> dict[str, Floats]:

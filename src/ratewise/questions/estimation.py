@@ -21,11 +21,11 @@ from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.learn.texts import read_texts, use_note
-from ratewise.questions.export_terms import Terms, read_terms, reported
+from ratewise.questions.export_terms import ExportTerms, read_terms, reported
 from ratewise.questions.goal import Costs
-from ratewise.questions.item_weights import Chosen, estimate_chosen, estimate_large_chosen
+from ratewise.questions.item_weights import ItemWeights, estimate_chosen, estimate_large_chosen
 from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.people import Strong, ends_of, ready_for, strong_columns, with_these_votes, with_votes
+from ratewise.questions.people import Strong, ends_of, ready_for, strong_columns, with_votes
 from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
 from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import Texts
@@ -165,9 +165,9 @@ class Reading:
     recalibrate: Recalibration = "none"
     meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
     text: tuple[str, ...] = ()
-    chosen: Chosen | None = None  # how its rows were chosen, where not by the draw alone
+    chosen: ItemWeights | None = None  # how its rows were chosen, where not by the draw alone
 
-    def as_reported(self, columns: TableColumns, terms: Terms) -> bool:
+    def as_reported(self, columns: TableColumns, terms: ExportTerms) -> bool:
         """Whether a campaign's export is to be read as its campaign does: nothing else is asked for."""
         return self.how.plain and self == Reading(self.how) and terms.named(columns.strong, columns.weak, columns.draw)
 
@@ -219,7 +219,7 @@ def estimate_table(
     """
     prices, relation = Costs(weak_cost, strong_cost), large_relation(table)
     columns = TableColumns(strong, weak, rate, selected, clusters)
-    chosen = None if strata is None and weight is None else Chosen(strata, weight)
+    chosen = None if strata is None and weight is None else ItemWeights(strata, weight)
     how = EstimateOptions(
         method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed
     )
@@ -250,7 +250,7 @@ def estimate_table(
     how.refuse_idle_pool_size()
     texts = read_texts(ready.table, text, learner)
     known = None if texts is None else texts[0][rated.rows]
-    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready, rated)
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready.votes, rated, ready.scale)
     notes = ready.notes + rated.notes(how) + text_notes(rated.items, text, known)
     return _with_spend(found, prices, notes, alone=weak is None)
 
@@ -286,9 +286,7 @@ def _in_files(relation: SqlTable, columns: TableColumns, asked: Reading, prices:
     how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
     how.refuse_idle_pool_size()
     found = estimate_rated(large.items, large.pool.how(how), recalibrate)
-    if large.votes is not None:
-        rates = large.items.rates[: large.votes.values.shape[0]]
-        found = with_these_votes(found, large.votes, rates, scale=ends, items=large.items.items)
+    found = with_votes(found, large.votes, large, ends)
     return _with_spend(found, prices, large.notes(how) + ((_NO_FOLDS,) if unfit else ()))
 
 

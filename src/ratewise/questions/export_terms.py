@@ -22,7 +22,7 @@ from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import TableError
-from ratewise.questions.rated import DrawColumns, Pool
+from ratewise.questions.rated import DrawColumns, TablePool
 from ratewise.tables import Table
 
 COLUMN = "ratewise"
@@ -30,7 +30,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ExportTerms:
     """How the arrays are combined; everything is a number or a word, so that it fits into one cell."""
 
     campaign: str
@@ -66,7 +66,7 @@ class Terms:
         return own and plain and strong in (None, self.strong)
 
     @classmethod
-    def from_json(cls, text: str) -> "Terms":
+    def from_json(cls, text: str) -> "ExportTerms":
         """The inverse of `to_json`."""
         data: dict[str, Any] = json.loads(text)
         if data.pop("version", None) != VERSION:
@@ -78,7 +78,7 @@ class Terms:
 class Pooled:
     """All items looked at in complete rounds, as one draw."""
 
-    terms: Terms
+    terms: ExportTerms
     weak: Floats  # what stands in its place; items × steps for a chain
     strong: Floats
     rates: Floats
@@ -143,7 +143,7 @@ def with_known(found: Estimate, count: int, mean: float, others: float | None) -
 # From a table
 
 
-def read_terms(table: Table) -> Terms | None:
+def read_terms(table: Table) -> ExportTerms | None:
     """The terms that a campaign's export holds; `None` where the table is none, or rows were added or taken out."""
     if COLUMN not in table.columns:
         return None
@@ -157,15 +157,15 @@ def exported_ends(table: Table, strong: str) -> tuple[float, float] | None:
     return None if terms is None or terms.strong != strong else (terms.low, terms.high)
 
 
-def _written(table: Table) -> Terms | None:
+def _written(table: Table) -> ExportTerms | None:
     cells = [text for text in table.texts(COLUMN, missing="allow").tolist() if text]
     try:
-        return Terms.from_json(cells[0]) if len(cells) == 1 else None
+        return ExportTerms.from_json(cells[0]) if len(cells) == 1 else None
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def read_pooled(table: Table, terms: Terms) -> Pooled:
+def read_pooled(table: Table, terms: ExportTerms) -> Pooled:
     """The arrays of an export; rows of a round that is not complete have no rate and do not count."""
     rates = _columns(table, terms.rates)
     looked = ~np.isnan(rates[:, -1])
@@ -182,12 +182,14 @@ def read_pooled(table: Table, terms: Terms) -> Pooled:
     )
 
 
-def reported(table: Table, terms: Terms, *, level: float | None, estimand: Estimand | None) -> tuple[Estimate, Pooled]:
+def reported(
+    table: Table, terms: ExportTerms, *, level: float | None, estimand: Estimand | None
+) -> tuple[Estimate, Pooled]:
     """A campaign's estimate from its export, as it reports it or of the estimand that is asked for instead."""
     note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
     if estimand not in (None, terms.estimand):
         note += f"; the campaign itself asks for the mean of the {terms.estimand}"
-        size = Pool.of(table, table.rows).size if estimand == "pool" else None
+        size = TablePool.of(table, table.rows).size if estimand == "pool" else None
         terms = replace(terms, estimand=estimand, pool_size=size)
     pooled = read_pooled(table, terms)
     found = estimate_pooled(pooled, level=level)

@@ -12,7 +12,7 @@ from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot
 from ratewise.questions.policies import PlannedPolicy
-from ratewise.questions.strata import InputPlan, Strata, StratumPlan, shrunk
+from ratewise.questions.strata import InputPlan, StratumPlan, TableStrata, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
 _FEWEST_ITEMS = 2.0  # of a stratum, and
@@ -22,7 +22,7 @@ _LEAST_SHARE = 0.1  # of the items that a stratum would have in proportion: a de
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _World:
+class _StrataWorld:
     """What the pilot says of the strata, as far as its few labels can be believed."""
 
     P: Floats
@@ -44,7 +44,7 @@ class _World:
 
 def plan_inputs(
     column: str,
-    strata: Strata,
+    strata: TableStrata,
     sizes: Floats,
     pilot: Pilot,
     goal: PlanGoal,
@@ -89,7 +89,7 @@ class _Solved:
     expected_se: float
 
 
-def _solved(world: _World, pilot: Pilot, strata: Strata, goal: PlanGoal) -> _Solved:
+def _solved(world: _StrataWorld, pilot: Pilot, strata: TableStrata, goal: PlanGoal) -> _Solved:
     """The choice with the error that the labels promise; for a target, repeated until the target is met."""
     aim = goal
     for _ in range(_MOST_STEPS):
@@ -102,7 +102,7 @@ def _solved(world: _World, pilot: Pilot, strata: Strata, goal: PlanGoal) -> _Sol
     return _Solved(found, floors, scales, se)
 
 
-def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool) -> _World:
+def _world(strata: TableStrata, sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool) -> _StrataWorld:
     S, labelled = len(strata.names), pilot.labelled & (strata.code >= 0)
     use = (strata.code >= 0)[pilot.labelled]
     code, h, residual = strata.code[labelled], pilot.strong[use], pilot.residual[use]
@@ -118,7 +118,7 @@ def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None,
     means = np.array([float(u.mean()) if u.size else 0.0 for u in rows])
     level = np.divide(weak_error, means, out=np.ones(S), where=means > 0)
     P = sizes / sizes.sum()
-    return _World(
+    return _StrataWorld(
         P=P,
         N=None if pool_size is None else P * pool_size,
         labels=n,
@@ -130,7 +130,7 @@ def _world(strata: Strata, sizes: Floats, pilot: Pilot, pool_size: float | None,
     )
 
 
-def _defended(world: _World, goal: PlanGoal) -> tuple[InputChoice, Floats]:
+def _defended(world: _StrataWorld, goal: PlanGoal) -> tuple[InputChoice, Floats]:
     """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
     floor = goal.floor
     free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
@@ -145,7 +145,9 @@ def _defended(world: _World, goal: PlanGoal) -> tuple[InputChoice, Floats]:
         return free, np.full(world.P.size, 0.0 if floor is None else floor)
 
 
-def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scales: Floats, floors: Floats) -> Floats:
+def _added(
+    found: InputChoice, world: _StrataWorld, pilot: Pilot, strata: TableStrata, scales: Floats, floors: Floats
+) -> Floats:
     """E[u (1/π − 1)|s]: where rates follow u(x), by the labels' own residuals and what u was without them."""
     if world.within is None:
         return np.asarray(np.where(found.buys_weak, world.weak_error * (1.0 / found.rates - 1.0), 0.0))
@@ -159,7 +161,7 @@ def _added(found: InputChoice, world: _World, pilot: Pilot, strata: Strata, scal
     return np.asarray(np.where(found.buys_weak, added, 0.0))
 
 
-def _variance(found: InputChoice, world: _World, added: Floats, goal: PlanGoal) -> float:
+def _variance(found: InputChoice, world: _StrataWorld, added: Floats, goal: PlanGoal) -> float:
     """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
 
     For the population a pool's shares are those of a sample, so differences between strata add to it.

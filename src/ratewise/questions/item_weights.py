@@ -1,4 +1,4 @@
-"""`estimate_table` for items that were chosen: by strata, or with weights (METHODS section 8)."""
+"""Means of items looked at in unequal proportions: by strata, with weights, or by slices (METHODS section 8)."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,15 @@ from ratewise.errors import InputError, TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.goal import Costs
 from ratewise.questions.large import read_large
-from ratewise.questions.rated import Draw, Pool, RatedColumns, check_draw, check_labels, plain_numbers, read_draw
+from ratewise.questions.rated import (
+    RatedColumns,
+    TableDraw,
+    TablePool,
+    check_draw,
+    check_labels,
+    plain_numbers,
+    read_draw,
+)
 from ratewise.tables import Table, count_groups
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
@@ -24,7 +32,7 @@ _MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ItemWeights:
     """How rows were chosen: the column of their strata, or one with what each counts."""
 
     strata: str | None
@@ -36,7 +44,7 @@ class Chosen:
 
 
 def estimate_chosen(
-    table: Table, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
+    table: Table, columns: RatedColumns, chosen: ItemWeights, how: EstimateOptions, prices: Costs
 ) -> Estimate:
     """The estimate from the rows that have a rate; all rows together give the strata's sizes.
 
@@ -58,7 +66,7 @@ def estimate_chosen(
         found = weighted(rated, _weights(table, chosen.weight, looked), how)
     else:
         if how.pool_size is None:
-            Pool.of(table, int(np.count_nonzero(looked))).refuse_left_out("its strata")
+            TablePool.of(table, int(np.count_nonzero(looked))).refuse_left_out("its strata")
         names = table.texts(chosen.strata).astype(np.str_)
         found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
     bought = int(np.count_nonzero(looked & ~np.isnan(g)))
@@ -66,7 +74,7 @@ def estimate_chosen(
 
 
 def estimate_large_chosen(
-    relation: SqlTable, columns: RatedColumns, chosen: Chosen, how: EstimateOptions, prices: Costs
+    relation: SqlTable, columns: RatedColumns, chosen: ItemWeights, how: EstimateOptions, prices: Costs
 ) -> Estimate | None:
     """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
 
@@ -93,7 +101,7 @@ def estimate_large_chosen(
     return weighted(large.items, weights, how) if bool((weights > 0).all()) else None
 
 
-def _weak(table: Table, column: str | None, draw: Draw) -> Floats:
+def _weak(table: Table, column: str | None, draw: TableDraw) -> Floats:
     """The weak ratings; rows that always get their strong rating may lack them."""
     g = np.full(table.rows, np.nan) if column is None else plain_numbers(table, column)
     needed = draw.looked & (draw.rates < 1) & np.isnan(g)

@@ -20,11 +20,11 @@ from ratewise.questions.export_terms import COLUMN as EXPORTED
 from ratewise.questions.rated import (
     RATE,
     SELECTED,
-    Draw,
     DrawColumns,
-    Pool,
     RatedColumns,
     RatedTable,
+    TableDraw,
+    TablePool,
     assumed_note,
     check_labels,
     refuse_row,
@@ -33,7 +33,7 @@ from ratewise.questions.rated import (
 )
 from ratewise.tables import Table, TableLike, open_relation, read_table
 from ratewise.tables.cells import LARGEST, unmasked
-from ratewise.tables.condense import Condensed, Expressions, Plain, Quick, Range, condense, floats, in_sql
+from ratewise.tables.condense import Condensed, Expressions, PlainSql, QuickSql, Range, condense, floats, in_sql
 from ratewise.tables.engine import quoted_text
 from ratewise.tables.files import files_among, files_of, kind_of
 from ratewise.tables.read import in_memory, read_several
@@ -44,24 +44,13 @@ _MOST = 1000  # different texts in a column of ratings
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnSql:
     """One column: its SQL, NULL where missing, cheaper SQL if there is one, and what its files say about it."""
 
     sql: str
-    plain: Plain | None = None
+    plain: PlainSql | None = None
     range: Range | None = None
     given: int | None = None  # rows that have a value, NaN included
-
-
-@dataclass(frozen=True, slots=True)
-class LargeRate:
-    """Rates of all rows: a column, or one number; `assumed` where nobody says it."""
-
-    sql: str
-    plain: str | None
-    range: Range | None
-    source: str
-    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,10 +58,12 @@ class LargeRatings:
     """Where the ratings of one system or several are, and how their rows were drawn."""
 
     relation: SqlTable
-    weak: tuple[Column, ...]
-    strong: tuple[Column, ...]
-    asked: Column | None
-    rate: LargeRate
+    weak: tuple[ColumnSql, ...]
+    strong: tuple[ColumnSql, ...]
+    asked: ColumnSql | None
+    rate: ColumnSql
+    source: str  # what messages call the rate
+    assumed: bool  # nobody says the rate: it is that of a random draw
     notes: tuple[str, ...]
     votes: tuple[str, ...] = ()  # the SQL of each person's, where the rating is their mean
 
@@ -96,12 +87,13 @@ class LargeRatings:
         )  # fmt: skip
         return replace(what, quick=self._quick(plain))
 
-    def _quick(self, weak: str | None) -> Quick | None:
-        if weak is None or self.rate.plain is None:
+    def _quick(self, weak: str | None) -> QuickSql | None:
+        rate = _plain(self.rate)
+        if weak is None or rate is None:
             return None
         asked = None if self.asked is None or self.asked.plain is None else self.asked.plain.true
         labels = self.strong[0].given if len(self.strong) == 1 else None
-        return Quick(weak, self.rate.plain, asked=asked, labels=labels)
+        return QuickSql(weak, rate, asked=asked, labels=labels)
 
     def range_of(self, i: int, j: int | None = None) -> Range | None:
         """A range that holds the weak ratings of one system, or of one less another."""
@@ -130,53 +122,49 @@ def large_ratings(
     if ratings is None or others is None:
         return None
     columns, notes = ratings
-    found = LargeRatings(
-        relation, tuple(columns[name] for name in weak), tuple(columns[name] for name in strong),
-        None if asked is None else others[asked], LargeRate("NULL", None, None, ""), notes,
-    )  # fmt: skip
+    of_strong, people = tuple(columns[name] for name in strong), tuple(columns[name].sql for name in strong)
     if votes:
-        found = replace(found, strong=(_mean(found.strong),), votes=tuple(one.sql for one in found.strong))
+        of_strong = (_mean(of_strong),)
+    asked_sql, told = None if asked is None else others[asked], tuple[str, ...]()
     if named is not None:
-        one = others[named]
-        return replace(found, rate=LargeRate(one.sql, _plain(one), one.range, f"column {named!r}"))
-    return _assumed(found) if rate is None else _of_number(found, rate)
+        of_rate, source = others[named], f"column {named!r}"
+    elif rate is None:
+        assumed = _assumed(relation, _any_given(of_strong), asked_sql)
+        if assumed is None:
+            return None
+        of_rate, source, told = _one_rate(assumed[0]), "one rate for all", (assumed[1],)
+    else:
+        try:
+            value = share(float(rate), name=RATE, one=True)
+        except ValueError:
+            return None  # several columns, or none
+        of_rate, source = _one_rate(value), f"the rate {value:g}"
+    return LargeRatings(
+        relation, tuple(columns[name] for name in weak), of_strong, asked_sql, of_rate, source, rate is None,
+        notes + told, people if votes else (),
+    )  # fmt: skip
 
 
-def _of_number(found: LargeRatings, rate: str | float) -> LargeRatings | None:
-    try:
-        value = share(float(rate), name=RATE, one=True)
-    except ValueError:
-        return None  # several columns, or none
-    return replace(found, rate=_one_rate(value, f"the rate {value:g}"))
+def _one_rate(value: float) -> ColumnSql:
+    return ColumnSql(in_sql(value), PlainSql(in_sql(value), "true", "true"), (value, value))
 
 
-def _one_rate(value: float, source: str, *, assumed: bool = False) -> LargeRate:
-    return LargeRate(in_sql(value), in_sql(value), (value, value), source, assumed)
-
-
-def _assumed(found: LargeRatings) -> LargeRatings | None:
-    """The draw of labels taken as a random sample of all rows; nothing where all rows have one."""
-    drawn = found.labelled
-    if found.asked is not None:
-        drawn = f"({drawn} OR coalesce({found.asked.sql}, 0) <> 0)"
-    source = found.relation.source_in_sql()
-    counts = found.relation.ask(
-        f"SELECT count(*) AS n, sum(CASE WHEN {found.labelled} THEN 1 ELSE 0 END) AS h,"
-        f" sum(CASE WHEN {drawn} THEN 1 ELSE 0 END) AS d FROM {source}"
+def _assumed(relation: SqlTable, labelled: str, asked: ColumnSql | None) -> tuple[float, str] | None:
+    """The rate of labels taken as a random draw of all rows, and a note on it; nothing where all rows have one."""
+    drawn = labelled if asked is None else f"({labelled} OR coalesce({asked.sql}, 0) <> 0)"
+    counts = relation.ask(
+        f"SELECT count(*) AS n, sum(CASE WHEN {labelled} THEN 1 ELSE 0 END) AS h,"
+        f" sum(CASE WHEN {drawn} THEN 1 ELSE 0 END) AS d FROM {relation.source_in_sql()}"
     )
     rows, labels, many = (int(counts[name][0]) for name in "nhd")
-    if labels == rows or many == 0:
-        return None
-    p = many / rows
-    rate = _one_rate(p, "one rate for all", assumed=True)
-    return replace(found, rate=rate, notes=(*found.notes, assumed_note(many, p)))
+    return None if labels == rows or many == 0 else (many / rows, assumed_note(many, many / rows))
 
 
 def _ratings(
     relation: SqlTable, weak: Sequence[str], strong: Sequence[str], meaning: Meaning
-) -> tuple[dict[str, Column], tuple[str, ...]] | None:
+) -> tuple[dict[str, ColumnSql], tuple[str, ...]] | None:
     """Columns of ratings as numbers, and notes on words among them."""
-    columns, notes = dict[str, Column](), list[str]()
+    columns, notes = dict[str, ColumnSql](), list[str]()
     said = bool(meaning.positive or meaning.scale)
     for name in dict.fromkeys([*strong, *weak]):
         numbers = None if said and name in strong else _if_numbers(relation, name)
@@ -191,7 +179,9 @@ def _ratings(
     return columns, tuple(dict.fromkeys(notes))
 
 
-def _words(relation: SqlTable, name: str, meaning: Meaning, *, strong: bool) -> tuple[Column, tuple[str, ...]] | None:
+def _words(
+    relation: SqlTable, name: str, meaning: Meaning, *, strong: bool
+) -> tuple[ColumnSql, tuple[str, ...]] | None:
     """A column's words as numbers, and notes on what was taken for what.
 
     Nothing where it has too many different ones, or one that means nothing: who reads the table whole says which row.
@@ -214,40 +204,40 @@ def _words(relation: SqlTable, name: str, meaning: Meaning, *, strong: bool) -> 
         return None
     cases = " ".join(f"WHEN {quoted_text(word)} THEN {in_sql(x)}" for word, x in known)
     values = [x for _, x in known]
-    return Column(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
+    return ColumnSql(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
 
 
-def _if_numbers(relation: SqlTable, name: str) -> dict[str, Column] | None:
+def _if_numbers(relation: SqlTable, name: str) -> dict[str, ColumnSql] | None:
     try:
         return _numbers(relation, [name])
     except TableError:  # a column of text, in Spark
         return None
 
 
-def _numbers(relation: SqlTable, names: Sequence[str]) -> dict[str, Column] | None:
+def _numbers(relation: SqlTable, names: Sequence[str]) -> dict[str, ColumnSql] | None:
     sql = relation.numbers_in_sql(names) if names else {}
     if sql is None:
         return None
     plain, told = {name: relation.plain_in_sql(name) for name in names}, relation.told(names)
     return {
-        name: Column(sql[name], plain[name], told[name].range if plain[name] else None,
+        name: ColumnSql(sql[name], plain[name], told[name].range if plain[name] else None,
                      told[name].given if plain[name] else None)
         for name in names
     }  # fmt: skip
 
 
-def _mean(columns: Sequence[Column]) -> Column:
+def _mean(columns: Sequence[ColumnSql]) -> ColumnSql:
     """The mean of the votes that are there."""
     count = " + ".join(f"(CASE WHEN {one.sql} IS NULL THEN 0e0 ELSE 1e0 END)" for one in columns)
     total = " + ".join(f"coalesce({one.sql}, 0e0)" for one in columns)
-    return Column(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
+    return ColumnSql(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
 
 
-def _plain(column: Column) -> str | None:
+def _plain(column: ColumnSql) -> str | None:
     return None if column.plain is None else column.plain.value
 
 
-def _any_given(columns: Sequence[Column]) -> str:
+def _any_given(columns: Sequence[ColumnSql]) -> str:
     each = [f"{one.sql} IS NOT NULL" if one.plain is None else one.plain.given for one in columns]
     return f"({' OR '.join(each)})"
 
@@ -329,7 +319,7 @@ def read_large(
     labelled = ~np.isnan(rows.strong)
     check_labels(relation.name, columns.strong, int(np.count_nonzero(labelled)), 2)
     check_rows(found, what, rows, weak)
-    drawn = labelled if rows.asked is None or found.rate.assumed else rows.asked
+    drawn = labelled if rows.asked is None or found.assumed else rows.asked
     check_large_draw(found, drawn, {weak: rows.weak}, rows.rates, rows.counts, rough=groups > 1)
     items = Ratings(
         rows.weak, rows.strong, rows.rates, rows.asked, rows.by if by is None else None,
@@ -338,7 +328,7 @@ def read_large(
     every = np.ones(items.rows, dtype=np.bool_)
     table = read_table({RATE: rows.rates} if by is None else {by: rows.by}, name=relation.name)
     votes = Votes(rows.beside, tuple(people)) if people else None
-    pool = Pool.of(relation, items.items)
+    pool = TablePool.of(relation, items.items)
     return RatedTable(table, items, every, every, found.notes, False, pool, votes)
 
 
@@ -364,8 +354,8 @@ def check_rows(found: LargeRatings, what: Expressions, rows: Condensed, weak: st
         return
     g, h, q, s, r = (floats(unmasked(answer[name])) for name in "ghqsr")
     name, number = found.relation.name, r if what.row else np.array([np.nan])
-    refuse_wrong(name, Draw(q, s != 0, (), found.rate.assumed, found.rate.source), ~np.isnan(h), number)
-    refuse_without_weak(name, g, weak, Draw(q, None, (), found.rate.assumed, found.rate.source), number)
+    refuse_wrong(name, TableDraw(q, s != 0, (), found.assumed, found.source), ~np.isnan(h), number)
+    refuse_without_weak(name, g, weak, TableDraw(q, None, (), found.assumed, found.source), number)
     what_is = "has a rating that is infinite or beyond 1e+50; give a finite number or an empty cell"
     refuse_row(name, (np.abs(g) > LARGEST) | (np.abs(h) > LARGEST), what_is, number)
 
@@ -377,8 +367,8 @@ def check_large_draw(
 
     `rough`: rates of rows that were put together are not their means, so the sums of all are asked for.
     """
-    name, source = found.relation.name, found.rate.source
-    if found.rate.assumed:
+    name, source = found.relation.name, found.source
+    if found.assumed:
         warn_of_large_choice(name, drawn, weak, counts)
     elif not rough:
         check_count(name, rates, drawn, source, counts)

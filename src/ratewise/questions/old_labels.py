@@ -14,20 +14,15 @@ Labels that somebody picked have no p₀. For a pool's mean they are the known v
 item, and those that are not drawn are set aside.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.draw import draw_within, uniform, whole_items
 from ratewise.core.names import Estimand
 from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.errors import InputError, TableError
-from ratewise.questions.people import ready_for
 from ratewise.questions.pilot import Pilot
-from ratewise.questions.transfer import KnownLabels, Transfer
 from ratewise.tables import Table
 
 AT_RANDOM, BY_HAND = "at random", "by hand"
@@ -178,85 +173,3 @@ def base_variance(pilot: Pilot, before: Before, new: float, estimand: Estimand) 
     labels = new if before.teach else old + new
     lost = 1.0 / n if estimand == "pool" else 0.0
     return float(pilot.variance * max(1.0 / max(labels, 1e-9) - lost, 0.0))
-
-
-# The draw
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawnBeside:
-    """Columns that a draw beside old labels writes, and the rows it asks for."""
-
-    columns: dict[str, Any]
-    rates: Floats
-    selected: Mask
-    asked: Mask
-    notes: tuple[str, ...]
-
-
-def draw_beside(
-    table: Table, transfer: Transfer, old: KnownLabels, *, seed: int, within_budget: bool = True
-) -> DrawnBeside:
-    """π and who has or gets a label, by a hash of its own: independent of the draw that the old labels are from.
-
-    A calibrated weak rating of an item with an old label comes from the other labels, as its rate does: its own would
-    bring it nearer to that label than to those of items that did not teach, and the interval would be too narrow.
-    """
-    labels = ready_for(table, strong=old.strong, meaning=transfer.words)
-    before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
-    weak, error = transfer.columns(transfer.prepared(table))
-    wanted = before.total(transfer.rates(error))
-    wanted[before.labelled], weak[before.labelled] = _without_each(table, old, before)
-    calibrated = {"weak_calibrated": weak} if transfer.calibrates else {}
-    p1 = before.new(wanted)
-    fresh = uniform(table.ids(), seed=f"{seed}:beside old labels")
-    hit = fresh < p1
-    if within_budget and transfer.budget is not None:
-        hit[before.askable] = _within(p1[before.askable], fresh[before.askable], transfer)
-    count = int(before.labelled.sum())
-    if before.teach:
-        columns = _set_aside(table, labels.names, hit)
-        note = (
-            f"a population's mean is asked for: the {count:,} labels picked by hand only teach; the "
-            f"{int((before.labelled & hit).sum()):,} of them that were drawn are used, the others are in column "
-            f"'{labels.names[0]}_by_hand'"
-        )
-        columns |= {"rate": wanted, "selected": hit, **calibrated}
-        return DrawnBeside(columns, wanted, hit, hit & before.askable, (note,))
-    selected = before.labelled | hit
-    how = "counted as known values of their items" if before.known else "pooled with the new draw"
-    note = f"{count:,} labels are there already: they are {how} and are not asked for again"
-    columns = {"rate": wanted, "selected": selected, "rate_new": np.where(before.labelled, np.nan, p1), **calibrated}
-    return DrawnBeside(columns, wanted, selected, hit & before.askable, (note,))
-
-
-def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
-    """As many as the rates sum to, and never more than the budget pays for."""
-    assert transfer.budget is not None
-    labels = min(whole_items(transfer.budget / transfer.strong_cost), round(float(rates.sum())))
-    return draw_within(rates, uniforms, np.ones(rates.size), labels + 0.5)
-
-
-def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]:
-    """The columns of labels with those to keep, words or numbers as they are, and a copy of each with all labels."""
-    columns: dict[str, Any] = {}
-    for name in names:
-        cells = table.arrays()[name]
-        numbers = cells.dtype.kind in "fiub"
-        kept = cells.astype(np.float64 if numbers else object)
-        kept[~keep] = np.nan if numbers else None
-        columns[name] = kept
-        columns[f"{name}_by_hand"] = cells
-    return columns
-
-
-def _without_each(table: Table, old: KnownLabels, before: Before) -> tuple[Floats, Floats]:
-    """π and the weak ratings of the old labels as they were planned; the labels must be the same as then."""
-    planned = dict(zip(old.ids, zip(old.rates, old.weak, strict=True), strict=True))
-    ids = table.ids()[before.labelled].tolist()
-    if len(ids) != len(planned) or any(item not in planned for item in ids):
-        raise TableError(
-            f"{table.name} has other labels in column {old.strong!r} than the plan was made with; plan again with it"
-        )
-    rates, weak = zip(*(planned[item] for item in ids), strict=True)
-    return np.array(rates), np.array(weak)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.messages import Message, argument
 from ratewise.core.votes import Agreement, VoteNoise, Votes, agreement, vote_noise
@@ -110,20 +109,19 @@ def ends_of(votes: Votes, meaning: Meaning) -> tuple[float, float] | None:
 # What votes do to an estimate
 
 
-def with_votes(found: Estimate, ready: Ready, rated: RatedTable) -> Estimate:
+def with_votes(
+    found: Estimate, votes: Votes | None, rated: RatedTable, scale: tuple[float, float] | None
+) -> Estimate:  # fmt: skip
     """The estimate with its people's agreement; of a pool's own mean, with the room that their disagreement takes.
 
     The population's variance has it already: contributions vary by votes as by items (docs/statistics.md, votes).
+    `votes` are those of the table's rows, or, where rows were put together, of the first ones, which stand alone.
     """
-    if ready.votes is None:
+    if votes is None:
         return found
-    return with_these_votes(found, ready.votes.rows(rated.rows), rated.items.rates, scale=ready.scale)
-
-
-def with_these_votes(
-    found: Estimate, votes: Votes, rates: Floats, *, scale: tuple[float, float] | None, items: int | None = None
-) -> Estimate:
-    """`with_votes` of votes and rates; `items` is how many were looked at, where these are of some of them."""
+    together = rated.items.counts is not None
+    votes, items = (votes, rated.items.items) if together else (votes.rows(rated.rows), None)
+    rates = rated.items.rates[: votes.values.shape[0]]
     if found.estimand == "pool":
         found = _widened(found, vote_noise(votes, rates, items), scale)
     all_rated = bool((votes.counts > 0).all()) and items in (None, rates.size)

@@ -27,7 +27,7 @@ POOL_SIZE = "pool_size"  # as a draw and an export name the column
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class TablePool:
     """The pool that a table's rows are from."""
 
     name: str  # of the table
@@ -36,7 +36,7 @@ class Pool:
     sure: bool  # a column says it, or rows are there that were not looked at
 
     @classmethod
-    def of(cls, table: Table | SqlTable, looked: int) -> "Pool":
+    def of(cls, table: Table | SqlTable, looked: int) -> "TablePool":
         """The pool of a table of which so many rows were looked at."""
         name, rows, sizes = table.name, table.rows if isinstance(table, Table) else table.count(), np.empty(0)
         if POOL_SIZE not in table.columns:
@@ -136,7 +136,7 @@ class RatedColumns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draw:
+class TableDraw:
     """How all rows of a table were drawn: their rates (NaN where a row was not looked at), and which were asked for."""
 
     rates: Floats
@@ -161,7 +161,7 @@ class RatedTable:
     looked: Mask  # of the table: those that could have been drawn
     read: tuple[str, ...]  # notes on how it was read
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
-    pool: Pool
+    pool: TablePool
     votes: Votes | None = None  # of the first items, which are all that have some
 
     @property
@@ -217,7 +217,7 @@ def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate
     )  # fmt: skip
     if table.rows > MANY_ROWS and columns.draw.clusters is None:
         items = with_row_folds(items, np.flatnonzero(rows))
-    pool = Pool.of(table, int(np.count_nonzero(looked)))
+    pool = TablePool.of(table, int(np.count_nonzero(looked)))
     return RatedTable(table, items, rows, looked, draw.notes, alone, pool)
 
 
@@ -239,7 +239,7 @@ def unlooked_note(rows: int, how: EstimateOptions) -> tuple[str, ...]:
 # Rates
 
 
-def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> Draw:
+def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> TableDraw:
     """Every row's rate, and which rows were asked for; `labelled` says which rows have a strong rating.
 
     `alone`: there is no weak rating, so only those rows count.
@@ -253,14 +253,14 @@ def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool
         told = (_RATES_UNUSED,) if asked is None and _may_be_drawn(table) else ()
         return _assumed(labelled, None if labelled.all() else asked, told, alone=alone)
     if isinstance(rate, str) and "," in rate and rate not in table.columns:
-        return Draw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
+        return TableDraw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
     number = _as_number(table, rate)
     if number is None:
         q = plain_numbers(table, str(rate))
         if np.isnan(q).all():
             raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
-        return Draw(q, asked, (), False, f"column {rate!r}")
-    return Draw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
+        return TableDraw(q, asked, (), False, f"column {rate!r}")
+    return TableDraw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
 
 
 def _all_rated(labelled: Mask, asked: Mask | None) -> bool:
@@ -302,14 +302,14 @@ def _as_number(table: Table, rate: str | float) -> float | None:
         return None
 
 
-def _assumed(labelled: Mask, asked: Mask | None, told: tuple[str, ...], *, alone: bool) -> Draw:
+def _assumed(labelled: Mask, asked: Mask | None, told: tuple[str, ...], *, alone: bool) -> TableDraw:
     """The draw of labels taken as a random sample of all rows."""
     if labelled.all():
-        return Draw(np.ones(labelled.size), asked, told, True, "all rows")
+        return TableDraw(np.ones(labelled.size), asked, told, True, "all rows")
     drawn = labelled if asked is None else labelled | asked
     p = float(drawn.mean())
     note = assumed_note(int(drawn.sum()), None if alone else p)
-    return Draw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
+    return TableDraw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
 
 
 def assumed_note(drawn: int, rate: float | None) -> str:
@@ -343,14 +343,14 @@ def check_labels(name: str, strong: str, labels: int, fewest: int) -> None:
         )
 
 
-def check_draw(name: str, draw: Draw, labelled: Mask) -> None:
+def check_draw(name: str, draw: TableDraw, labelled: Mask) -> None:
     """Rates are in (0, 1], rows with a strong rating have one and were asked for, and they are as many as rates say."""
     refuse_wrong(name, draw, labelled)
     if not draw.assumed:
         check_count(name, draw.rates, labelled if draw.selected is None else draw.selected, draw.source)
 
 
-def refuse_wrong(name: str, draw: Draw, labelled: Mask, rows: Floats | None = None) -> None:
+def refuse_wrong(name: str, draw: TableDraw, labelled: Mask, rows: Floats | None = None) -> None:
     """Refuse the first row whose rate is none, or that has a strong rating which was not drawn.
 
     `rows` are the numbers of these rows from 0, where they are not all; NaN where they have none.
@@ -390,14 +390,16 @@ def refuse_row(name: str, bad: Mask, what: str, rows: Floats | None = None) -> N
 # Other columns
 
 
-def weak_ratings(table: Table, column: str, draw: Draw, read: Callable[[Table, str], Floats] = plain_numbers) -> Floats:
+def weak_ratings(
+    table: Table, column: str, draw: TableDraw, read: Callable[[Table, str], Floats] = plain_numbers
+) -> Floats:
     """The weak ratings; every row that was looked at needs one."""
     g = read(table, column)
     refuse_without_weak(table.name, g, column, draw)
     return g
 
 
-def refuse_without_weak(name: str, g: Floats, column: str, draw: Draw, rows: Floats | None = None) -> None:
+def refuse_without_weak(name: str, g: Floats, column: str, draw: TableDraw, rows: Floats | None = None) -> None:
     """Refuse the first row that was looked at and has no weak rating; `rows` as in `refuse_wrong`."""
     what = "has no weak rating" if draw.assumed else "has a rate but no weak rating"
     refuse_row(name, np.isnan(g) & draw.looked, f"{what} in column {column!r}; rate it first", rows)

@@ -20,7 +20,7 @@ from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rating_model import Basis, fit_rating, fold_fitted_rating, rating_bounds
-from ratewise.questions.design_matrix import INTERCEPT, Columns, design, running_rows, unlabelled_rows
+from ratewise.questions.design_matrix import INTERCEPT, DesignMatrix, design, running_rows, unlabelled_rows
 from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import Strong, made_ready, votes_in_words
@@ -196,7 +196,7 @@ class _Model:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
     fit: MFit
-    columns: Columns
+    columns: DesignMatrix
     method: str
     degrees_of_freedom: Floats
     nothing: Floats  # of each standard error: as much as rounding may leave of none
@@ -244,7 +244,7 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
     )
 
 
-def _fit(drawn: RatedTable, columns: Columns, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
+def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
     data, codes = drawn.items.checked(), drawn.codes()
     how, (X, back) = str(model.method), columns.standardised()
     power: float | None = 1.0
@@ -284,14 +284,14 @@ def _check_outcomes(family: Family, h: Floats) -> None:
         )
 
 
-def _too_few(data: Ratings, columns: Columns) -> str:
+def _too_few(data: Ratings, columns: DesignMatrix) -> str:
     return (
         f"{data.labels} strong ratings cannot tell {columns.matrix.shape[1]} coefficients and their errors; name fewer "
         "columns or get more ratings"
     )
 
 
-def _runaway(family: Family, columns: Columns, error: NoFitError) -> str:
+def _runaway(family: Family, columns: DesignMatrix, error: NoFitError) -> str:
     size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
     worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
     return (
@@ -453,7 +453,7 @@ def plan_regression(
     )  # fmt: skip
 
 
-def coefficient_weights(columns: Columns, given: Mapping[str, float] | None) -> Floats:
+def coefficient_weights(columns: DesignMatrix, given: Mapping[str, float] | None) -> Floats:
     """The weights given, 0 for those not named; else each column's variance, so that units do not matter."""
     if given is None:
         variances = columns.matrix.var(axis=0)
@@ -476,7 +476,7 @@ class RegressionPilot(PilotErrors):
     residual: Floats  # H − G of the labelled rows
 
     @classmethod
-    def of(cls, pilot: Pilot, columns: Columns, family: Family, weights: Floats) -> "RegressionPilot":
+    def of(cls, pilot: Pilot, columns: DesignMatrix, family: Family, weights: Floats) -> "RegressionPilot":
         """θ and W from the pilot's strong ratings and all rows' weak ones, at the λ that suits them."""
         X, rows, loss = columns.matrix, pilot.labelled, LOSSES[family]
         A = np.diag(np.sqrt(weights))[weights > 0]

@@ -5,13 +5,12 @@ shuffled. Answers come back by id; whatever does not fit is refused with its row
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratewise.core.draw import uniform
 from ratewise.core.messages import Message, argument
@@ -19,7 +18,7 @@ from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.large import large_relation
-from ratewise.questions.rated import POOL_SIZE
+from ratewise.questions.rated import POOL_SIZE, SELECTED
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.blind import seen
 from ratewise.tables.cells import Array, Texts
@@ -69,7 +68,7 @@ def blind_sheet(
     unknown = next((column for column in show if column not in table.columns), None)
     if unknown is not None:
         raise no_column(table.name, unknown, table.columns)
-    if "selected" not in table.columns:
+    if SELECTED not in table.columns:
         raise TableError(f"{table.name} has no column 'selected'; draw first with `ratewise draw`")
     wanted = _to_ask(table, fill)
     if not wanted.any():
@@ -88,7 +87,7 @@ def blind_sheet(
 
 def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
     """Drawn rows that lack a rating in one of the columns."""
-    wanted = np.asarray(table.numbers("selected") != 0)
+    wanted = np.asarray(table.numbers(SELECTED) != 0)
     there = [table.texts(column, missing="allow") != "" for column in fill if column in table.columns]
     return wanted & ~np.logical_and.reduce(there) if len(there) == len(fill) and there else wanted
 
@@ -125,23 +124,31 @@ def merge_sheet(
     `positive` and `scale` say what they mean, as for `estimate_table`. Without `fill`, the column is the one that the
     sheet alone has.
     """
-    table, filled = read_table(drawn), plain_cells(read_table(sheet))
-    if "selected" not in table.columns:
+    return _merged(
+        read_table(drawn), plain_cells(read_table(sheet)), fill, id_column, _Legal(meaning_of(positive, scale), bounds)
+    )
+
+
+def _merged(
+    table: Table, sheet: Table, fill: Sequence[str], id_column: str | None, legal: "_Legal",
+    others: Callable[[str], bool] = lambda _: False,
+) -> Merged:  # fmt: skip
+    """The table with the sheet's answers; `others` tells whether an id is that of a row which is not in this part."""
+    if SELECTED not in table.columns:
         raise TableError(
             f"{table.name} has no column 'selected', so it does not say who was drawn; give the table that "
             "`ratewise draw -o` wrote"
         )
-    columns = tuple(fill) or (column_to_fill(table, filled, id_column),)
-    asked = _Asked(table, id_column, _Legal(meaning_of(positive, scale), bounds))
-    found = {column: asked.filled(column, filled) for column in columns}
+    columns = tuple(fill) or (column_to_fill(table, sheet, id_column),)
+    asked = _DrawnItems(table, id_column, legal, others)
+    found = {column: asked.filled(column, sheet) for column in columns}
     merged = table.with_columns({column: one.cells for column, one in found.items()}, replace=True)
-    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=asked.legal.meaning)  # words that go together
+    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=legal.meaning)  # words that go together
     empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
     left = int(np.count_nonzero(asked.selected & np.logical_or.reduce(empty)))
     gave_up = sum(one.gave_up for one in found.values())
-    notes += (
-        (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",) if gave_up else ()
-    )
+    if gave_up:
+        notes += (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",)
     return Merged(merged, columns, sum(one.answers for one in found.values()), left, notes)
 
 
@@ -181,15 +188,15 @@ class _Filled:
     gave_up: int
 
 
-class _Asked:
+class _DrawnItems:
     """The rows that were drawn, found by id."""
 
-    def __init__(self, table: Table, id_column: str | None, legal: _Legal) -> None:
-        self.table, self.id_column, self.legal = table, id_column, legal
+    def __init__(self, table: Table, id_column: str | None, legal: _Legal, others: Callable[[str], bool]) -> None:
+        self.table, self.id_column, self.legal, self.others = table, id_column, legal, others
         ids = table.ids(id_column).tolist()
         # a table that was drawn with --safe-cells has the apostrophes in its own ids
         self.at = {plain_text(item): i for i, item in enumerate(ids)} | {item: i for i, item in enumerate(ids)}
-        self.selected = np.asarray(table.numbers("selected") != 0)
+        self.selected = np.asarray(table.numbers(SELECTED) != 0)
 
     def filled(self, column: str, sheet: Table) -> _Filled:
         """The table's column with the sheet's answers."""
@@ -197,7 +204,7 @@ class _Asked:
         count = gave_up = 0
         for row in answered_rows(sheet, column, id_column=self.id_column):
             where = f"{sheet.name}, row {row.number} (id {row.id!r})"
-            i = _position(row, self.at, self.selected, where, self.table.name)
+            i = self._position(row.id, where)
             if row.cannot_tell:
                 gave_up += 1
                 continue
@@ -208,6 +215,16 @@ class _Asked:
             count += 1
             cells[i] = cells[i] or row.written
         return _Filled(_numbers_or_texts(cells), count, gave_up)
+
+    def _position(self, item: str, where: str) -> int:
+        i = self.at.get(item)
+        if i is None and not self.others(item):
+            raise InputError(f"{where}: {self.table.name} has no such id; a spreadsheet may have changed it (007 to 7)")
+        if i is None or not self.selected[i]:
+            raise InputError(
+                f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for"
+            )
+        return int(i)
 
     def _there(self, column: str) -> Texts:
         if column not in self.table.columns:
@@ -258,20 +275,6 @@ def column_to_fill(table: Table, sheet: Table, id_column: str | None) -> str:
     raise InputError(f"{sheet.name} has the columns {', '.join(new)} to bring back; name one with --strong")
 
 
-def _position(row: SheetRow, at: Mapping[str, int], selected: Mask, where: str, name: str) -> int:
-    i = at.get(row.id)
-    if i is None:
-        raise InputError(f"{where}: {name} has no such id; a spreadsheet may have changed it (007 to 7)")
-    if not selected[i]:
-        raise InputError(not_drawn(where))
-    return i
-
-
-def not_drawn(where: str) -> str:
-    """The complaint about an answer that nobody asked for."""
-    return f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for"
-
-
 # Files
 
 
@@ -303,10 +306,7 @@ def refuse_existing(sheet: str) -> None:
         raise InputError(f"{sheet} is there already and may hold answers; choose another name, or remove it")
 
 
-_SELECTED = "selected"
-
-
-def merge_large(
+def merge_files(
     drawn: TableLike,
     sheet: TableLike,
     output: str,
@@ -321,63 +321,34 @@ def merge_large(
 
     Nothing where it has to be read whole: it is small, does not say who was drawn, or has such a column already.
     """
-    relation = large_relation(drawn)
-    if not isinstance(relation, Relation) or _SELECTED not in relation.columns:
+    relation, name = large_relation(drawn), id_column or "id"
+    if not isinstance(relation, Relation) or not {SELECTED, name} <= set(relation.columns):
         return None
     check_place(output)
-    some, filled = relation.where(_SELECTED), plain_cells(read_table(sheet))
+    some, filled = relation.where(SELECTED), plain_cells(read_table(sheet))
     columns = tuple(fill) or (column_to_fill(some, filled, id_column),)
-    if set(columns) & set(relation.columns) or (id_column or "id") not in relation.columns:
+    if set(columns) & set(relation.columns):
         return None
-    for column in columns:
-        _refuse_not_drawn(relation, some, answered_rows(filled, column, id_column=id_column), filled.name, id_column)
-    merged = merge_sheet(
-        some, filled, fill=columns, id_column=id_column, bounds=bounds, positive=positive, scale=scale
-    )  # fmt: skip
-    answers = _Answers(_rows(relation), {name: _cells(merged, name) for name in columns})
-    write_pieces(pieces_of(relation), answers.of, output)
+    source, id_sql = relation.source_in_sql(), relation.text_in_sql(name)
+
+    def others(item: str) -> bool:
+        found = relation.ask(f"SELECT count(*) AS n FROM {source} WHERE {id_sql} = {quoted_text(item)}")
+        return bool(found["n"][0])
+
+    merged = _merged(some, filled, columns, id_column, _Legal(meaning_of(positive, scale), bounds), others)
+    selected = (relation.numbers_in_sql([SELECTED]) or {})[SELECTED]
+    rows = relation.ask(f"SELECT row AS r FROM {source} WHERE {selected} <> 0 ORDER BY r")["r"].astype(np.int64)
+    arrays = merged.table.arrays()
+    answers = {name: arrays[name].astype(float if arrays[name].dtype.kind in "fiu" else object) for name in columns}
+
+    def of_piece(piece: Piece) -> dict[str, Array]:
+        """The answers of a piece; empty where nothing was asked."""
+        first, stop = np.searchsorted(rows, [piece.first, piece.first + piece.size])
+        added: dict[str, Array] = {}
+        for name, values in answers.items():
+            added[name] = np.full(piece.size, np.nan if values.dtype.kind == "f" else None, dtype=values.dtype)
+            added[name][rows[first:stop] - piece.first] = values[first:stop]
+        return added
+
+    write_pieces(pieces_of(relation), of_piece, output)
     return merged
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """The columns that come back, by the numbers of the rows that were drawn."""
-
-    rows: NDArray[np.int64]
-    columns: Mapping[str, Array]
-
-    def of(self, piece: Piece) -> dict[str, Array]:
-        """The columns of a piece; empty where nothing was asked."""
-        first, stop = np.searchsorted(self.rows, [piece.first, piece.first + piece.size])
-        at, out = self.rows[first:stop] - piece.first, {}
-        for name, values in self.columns.items():
-            empty: Any = np.nan if values.dtype.kind == "f" else None
-            out[name] = np.full(piece.size, empty, dtype=values.dtype)
-            out[name][at] = values[first:stop]
-        return out
-
-
-def _rows(relation: Relation) -> NDArray[np.int64]:
-    numbers = relation.numbers_in_sql([_SELECTED])
-    assert numbers is not None, "`where` has read the column"
-    found = relation.ask(f"SELECT row AS r FROM {relation.source_in_sql()} WHERE {numbers[_SELECTED]} <> 0 ORDER BY r")
-    return np.asarray(found["r"], dtype=np.int64)
-
-
-def _cells(merged: Merged, column: str) -> Array:
-    """The column as it is written: numbers, or texts."""
-    values: Array = merged.table.arrays()[column]
-    return values.astype(np.float64) if values.dtype.kind in "fiu" else values.astype(object)
-
-
-def _refuse_not_drawn(
-    relation: Relation, some: Table, rows: Sequence[SheetRow], sheet: str, id_column: str | None
-) -> None:
-    """An id that is in the table but was not drawn is told apart from one that is in neither."""
-    drawn = {plain_text(item) for item in some.ids(id_column).tolist()} | set(some.ids(id_column).tolist())
-    strange = next((row for row in rows if row.id not in drawn), None)
-    if strange is None:
-        return
-    is_it = f"{relation.text_in_sql(id_column or 'id')} = {quoted_text(strange.id)}"
-    if int(relation.ask(f"SELECT count(*) AS n FROM {relation.source_in_sql()} WHERE {is_it}")["n"][0]):
-        raise InputError(not_drawn(f"{sheet}, row {strange.number} (id {strange.id!r})"))

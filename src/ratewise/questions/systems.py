@@ -1,4 +1,14 @@
-"""Reads and checks several systems rated on the same items once; gives any mean or difference of them."""
+"""Several systems rated on the same items, in memory or out of it: any mean or difference of them.
+
+Of a large table the items that were asked for stand one by one. The mean of a system and the difference of two are each
+condensed for themselves (`tables/condense.py`); how two of them vary together comes from sums of products.
+
+Where nearly all items have the same difference, as with two systems that are both right 98 % of the time, the spread
+that was seen is that of the few items that happened to differ. So one more is imagined, half of it in favour of either
+system: the remedy of Agresti and Min (2005) for pairs of 0/1 ratings, here at the labels' own rates. A whole one in
+favour of either, as Bonett and Price (2012) have it, is wider and no better here. What is imagined is not estimated: it
+adds no doubt about the variance, and so raises its degrees of freedom.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +39,7 @@ from ratewise.questions.large import (
 )
 from ratewise.questions.rated import (
     DrawColumns,
-    Pool,
+    TablePool,
     check_draw,
     cluster_names,
     plain_numbers,
@@ -39,7 +49,7 @@ from ratewise.questions.rated import (
 )
 from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import unmasked
-from ratewise.tables.condense import NO_FOLD, condense, floats, in_sql, row_folds
+from ratewise.tables.condense import NO_FOLD, Points, condense, floats, in_sql, row_folds
 from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, in_numbers
 
@@ -99,22 +109,13 @@ RowNumbers = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Points:
-    """Items that were not asked for, put together."""
-
-    weak: Floats
-    rates: Floats
-    counts: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class LargeRest:
     """Items that were not asked for; each system and each pair is asked about once."""
 
     ratings: LargeRatings
     items: int
     spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
-    known: dict[Pair, _Points] = field(default_factory=dict)
+    known: dict[Pair, Points] = field(default_factory=dict)
 
     def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
         """The ratings of system i, or of i less j, with these items after those that were asked for."""
@@ -143,7 +144,7 @@ class LargeRest:
             off[row] = np.average(delta, weights=points.counts) - estimate.value
         return np.asarray(slopes @ self.spread @ slopes.T + self.items * np.outer(off, off))
 
-    def _points(self, pair: Pair) -> _Points:
+    def _points(self, pair: Pair) -> Points:
         if pair not in self.known:
             found = self.ratings
             made = condense(
@@ -151,11 +152,11 @@ class LargeRest:
                 rate=found.rate.range,
             )  # fmt: skip
             rest = slice(made.alone, None)
-            self.known[pair] = _Points(made.weak[rest], made.rates[rest], made.counts[rest])
+            self.known[pair] = Points(made.weak[rest], made.rates[rest], made.counts[rest])
         return self.known[pair]
 
 
-def _slope(points: _Points, delta: Floats) -> float:
+def _slope(points: Points, delta: Floats) -> float:
     d = points.weak - np.average(points.weak, weights=points.counts)
     square = float(np.dot(points.counts, d * d))
     return float(np.dot(points.counts, d * delta)) / square if square > 0 else 0.0
@@ -329,7 +330,7 @@ def error_probability(found: Estimate) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _SystemRows:
     """Rows that were looked at, of a table in memory all of them, of a large one those that were asked for."""
 
     weak: Floats  # rows × systems
@@ -364,7 +365,7 @@ def read_systems(
     else:
         table, rows = found.relation, _rows_of_files(found, columns)
     h, many = rows.strong, rows.rates.size + (0 if rows.rest is None else rows.rest.items)
-    pool = Pool.of(table, many)
+    pool = TablePool.of(table, many)
     how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
     refuse_outside(table.name, h, how, rows.numbers)
     check_missing(table.name, names, rows.asked, h, how, rows.numbers)
@@ -384,7 +385,9 @@ def read_systems(
     )
 
 
-def _rows_of_table(table: Table, columns: Sequence[tuple[str, str]], draw: DrawColumns, meaning: Meaning) -> _Rows:
+def _rows_of_table(
+    table: Table, columns: Sequence[tuple[str, str]], draw: DrawColumns, meaning: Meaning
+) -> _SystemRows:
     """All rows that were looked at, by the columns of weak and strong ratings."""
     weak, strong = zip(*columns, strict=True)
     read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
@@ -402,20 +405,20 @@ def _rows_of_table(table: Table, columns: Sequence[tuple[str, str]], draw: DrawC
     if drawn.selected is not None:
         asked |= drawn.selected & looked
     clusters = None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_)
-    return _Rows(
+    return _SystemRows(
         g[looked], h[looked], drawn.rates[looked], asked[looked], np.flatnonzero(looked), told + drawn.notes,
         clusters=clusters,
     )  # fmt: skip
 
 
-def _rows_of_files(found: LargeRatings, columns: Sequence[tuple[str, str]]) -> _Rows:
+def _rows_of_files(found: LargeRatings, columns: Sequence[tuple[str, str]]) -> _SystemRows:
     """Rows with a label of any system, asked for or of rate 1, and what is known of all others."""
-    known: dict[Pair, _Points] = {}
+    known: dict[Pair, Points] = {}
     for k, (column, _) in enumerate(columns):
         what = found.expressions(k)
         rows = condense(found.relation.ask, what, folds=False, weak=found.range_of(k), rate=found.rate.range)
         check_rows(found, what, rows, column)
-        known[k, None] = _Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))
+        known[k, None] = Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))
     systems = range(len(columns))
     values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
     which = [found.labelled, f"{found.rate.sql} >= 1"]
@@ -432,14 +435,14 @@ def _rows_of_files(found: LargeRatings, columns: Sequence[tuple[str, str]]) -> _
     _refuse_unrated(found.relation.name, h)
     rest = LargeRest(found, round(float(known[0, None].counts.sum())), _spread(found, g), known)
     numbers = got["r"].astype(np.int64)
-    return _Rows(g, h, got["q"], np.ones(numbers.size, dtype=np.bool_), numbers, found.notes, rest)
+    return _SystemRows(g, h, got["q"], np.ones(numbers.size, dtype=np.bool_), numbers, found.notes, rest)
 
 
 def _check_large_draw(
-    found: LargeRatings, g: Floats, h: Floats, got: Mapping[str, Floats], known: Mapping[Pair, _Points],
+    found: LargeRatings, g: Floats, h: Floats, got: Mapping[str, Floats], known: Mapping[Pair, Points],
     columns: Sequence[str],
 ) -> None:  # fmt: skip
-    labelled, assumed = ~np.isnan(h).all(axis=1), found.rate.assumed
+    labelled, assumed = ~np.isnan(h).all(axis=1), found.assumed
     for k, column in enumerate(columns if assumed else columns[:1]):
         points = known[k, None]
         drawn = np.r_[labelled if assumed else labelled | (got["s"] != 0), np.zeros(points.weak.size, dtype=np.bool_)]

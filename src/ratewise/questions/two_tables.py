@@ -15,7 +15,7 @@ from ratewise.questions.comparison import Comparison, Ratio, compare_systems, ra
 from ratewise.questions.estimation import Reading, TableColumns, estimate_rated, refuse_unused_weights
 from ratewise.questions.export_terms import read_terms, reported
 from ratewise.questions.people import Strong, ready_for
-from ratewise.questions.rated import Pool, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.questions.rated import Rate, RatedColumns, RatedTable, TablePool, read_rated
 from ratewise.questions.systems import Systems, check_names, is_binary
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
@@ -101,7 +101,7 @@ def _side(table: Table, columns: TableColumns, asked: Reading) -> _Side:
         looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
         weak, rates = (x.reshape(pooled.strong.size, -1)[:, -1] for x in (pooled.weak, pooled.rates))
         items = Ratings(weak, pooled.strong, rates, pooled.selected, pooled.clusters)
-        rated = RatedTable(table, items, looked, looked, (), False, Pool.of(table, table.rows))
+        rated = RatedTable(table, items, looked, looked, (), False, TablePool.of(table, table.rows))
         return _Side(rated, mean, (terms.low, terms.high), _ids(table, columns.id, rated), exported=True)
     if columns.strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")

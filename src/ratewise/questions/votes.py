@@ -1,4 +1,8 @@
-"""Pairwise votes in a table: who was compared, what each rater said, and what the weak raters make of it."""
+"""Pairwise votes in a table: who was compared, what each rater said, and which comparisons to ask about next.
+
+A vote's worth is u(x) = E[(H−f)²|x] ‖A W⁻¹(e_a − e_b)‖² (METHODS section 7, Bradley–Terry): how far the weak vote is
+off, times how much the pair moves the centred ratings. Models that are rarely compared get more of the votes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

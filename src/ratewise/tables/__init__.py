@@ -3,10 +3,10 @@
 `read_table` takes a table into memory; `open_relation` asks it where it is; `count_rows` only counts.
 """
 
-from ratewise.tables.read import TableLike, count_groups, count_rows, open_relation, read_columns, read_table
+from ratewise.tables.read import TableLike, count_groups, count_rows, open_relation, read_table
 from ratewise.tables.relation import Relation
 from ratewise.tables.table import Table
-from ratewise.tables.write import write_batches, write_table
+from ratewise.tables.write import write_table
 
 __all__ = [
     "Relation",
@@ -15,8 +15,6 @@ __all__ = [
     "count_groups",
     "count_rows",
     "open_relation",
-    "read_columns",
     "read_table",
-    "write_batches",
     "write_table",
 ]

@@ -175,14 +175,8 @@ def _with_missing(column: Held, missing: Mask) -> Held:
 # Where the cells of a column live, and the one way to ask DuckDB about them.
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A column of the table "data"."""
-
-    field: str
-
-
-Cells: TypeAlias = Stored | Array | nw.Series[Any]
+Cells: TypeAlias = str | Array | nw.Series[Any]
+"""A column: its name in the table "data", or its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +210,10 @@ class View:
 @contextmanager
 def opened(connection: DuckDBPyConnection | Own, cells: Mapping[str, Cells]) -> Iterator[View]:
     """A view of the columns, in their order, on a cursor of its own."""
-    lent = {name: held(name, column) for name, column in cells.items() if not isinstance(column, Stored)}
+    lent = {name: held(name, column) for name, column in cells.items() if not isinstance(column, str)}
     numbers = {name: number for number, name in enumerate(lent)}
     fields = tuple(
-        column.field if isinstance(column, Stored) else _field(lent[name], numbers[name])
-        for name, column in cells.items()
+        column if isinstance(column, str) else _field(lent[name], numbers[name]) for name, column in cells.items()
     )
     with connection.cursor() as cursor:
         if lent:

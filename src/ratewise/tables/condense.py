@@ -94,7 +94,7 @@ _DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """One point of every cell."""
+    """Rows without labels that were put together: one point of every cell."""
 
     weak: Floats
     rates: Floats
@@ -163,7 +163,7 @@ _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainSql:
     """A column that holds numbers already: its SQL, NaN or NULL where missing; whether one is there; whether not 0."""
 
     value: str
@@ -172,7 +172,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Quick:
+class QuickSql:
     """Cheaper SQL for some of the numbers: where one is missing, it may be NaN as well as NULL.
 
     `asked` is a condition for rows that were asked for; `labels` is how many rows have a label, if that is known.
@@ -201,7 +201,7 @@ class Expressions:
     asked: str | None = None
     row: str | None = None
     by: str | None = None
-    quick: Quick | None = None
+    quick: QuickSql | None = None
     beside: tuple[str, ...] = ()  # further numbers of rows that stand alone
 
 

@@ -16,7 +16,6 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Stored
 from ratewise.tables.engine import (
     COUNTED,
     LONGEST_LINE,
@@ -338,7 +337,7 @@ def loaded(path: str, form: Format, name: str) -> Table:
         rows = count(cursor)
     if rows == 0:
         raise no_rows(name)
-    cells = {column: Stored(f"c{number}") for number, column in enumerate(names)}
+    cells = {column: f"c{number}" for number, column in enumerate(names)}
     return Table(name, rows, tuple(names), cells, own)
 
 

@@ -7,7 +7,6 @@ on several threads, because DuckDB and NumPy both let go of Python meanwhile.
 import os
 import secrets
 import shutil
-import sys
 import tempfile
 import threading
 from collections import deque
@@ -25,13 +24,13 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Array, Stored, text_sql, unmasked
+from ratewise.tables.cells import Array, text_sql, unmasked
 from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
 from ratewise.tables.files import WRITING, Format, format_of
 from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.relation import Part, Relation
 from ratewise.tables.table import Table
-from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing
+from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing, to_standard_output
 
 MOST_ROWS = 1 << 19
 """Rows of a piece, where they are narrow."""
@@ -95,7 +94,7 @@ class Piece:
             connection.execute(f"CREATE OR REPLACE {kind} data AS {self._select(self.files.numbers_of(columns))}")
         except (duckdb.Error, OSError) as error:
             raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
-        cells = {c: Stored(f"c{i}") for i, c in enumerate(columns)}
+        cells = {c: f"c{i}" for i, c in enumerate(columns)}
         return Table(self._name, self.size, tuple(columns), cells, connection)
 
     @property
@@ -225,17 +224,13 @@ def write_pieces(pieces: Sequence[Piece], added: Added, place: str) -> None:
     File or folder, it is put in place when it is complete.
     """
     if place == "-":
-        _to_standard_output(pieces, added)
+        to_standard_output(lambda path: _to_file(pieces, added, path, Format("CSV")))
     elif is_folder(place):
-        _to_folder(pieces, added, place)
+        with _new_folder(place) as folder:
+            _write_each(pieces, added, folder, Format("Parquet"), ending=".parquet")
     else:
         with replacing(place) as temporary:
             _to_file(pieces, added, temporary, format_of(place, WRITING))
-
-
-def _to_folder(pieces: Sequence[Piece], added: Added, place: str) -> None:
-    with _new_folder(place) as folder:
-        _write_each(pieces, added, folder, Format("Parquet"), ending=".parquet")
 
 
 @contextmanager
@@ -252,18 +247,6 @@ def _new_folder(place: str) -> Iterator[str]:
         raise TableError(f"{one_line(place)} cannot be written: {why}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _to_standard_output(pieces: Sequence[Piece], added: Added) -> None:
-    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        whole = os.path.join(folder, "table")
-        try:
-            _to_file(pieces, added, whole, Format("CSV"))
-            with open(whole, "rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
-            sys.stdout.buffer.flush()
-        except (duckdb.Error, OSError) as error:
-            raise TableError(f"standard output cannot be written: {reason(error)}") from error
 
 
 def _to_file(pieces: Sequence[Piece], added: Added, path: str, form: Format) -> None:

@@ -63,14 +63,13 @@ def read_table(source: TableLike, *, name: str | None = None, format: str | None
     an object of JSON is a column by its path, such as scores.Human.
     """
     check_format(source, format)
-    if format is None and isinstance(source, str | os.PathLike):
-        path = os.fsdecode(source)
-        if os.path.isdir(path) and files_among(path):
-            return read_several(path, name=name)
+    path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else None
+    if path is not None and os.path.isdir(path) and format is None and files_among(path):
+        return read_several(path, name=name)
     if isinstance(source, Table):
         return source
-    if isinstance(source, str | os.PathLike):
-        found = opened_file(os.fsdecode(source), format=format, name=name)
+    if path is not None:
+        found = opened_file(path, format=format, name=name)
         return found if isinstance(found, Table) else replace(found.table, name=name or found.table.name)
     if isinstance(source, Mapping):
         return table_from_mapping(source, name=name or "table")
@@ -165,12 +164,6 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
             named(frame.collect_schema().names(), name or "table")
             return spooled(name or "table", frame)
     return _over_table(read_table(source, name=name))
-
-
-def read_columns(source: TableLike, *columns: str) -> Table:
-    """These columns of a table; of a file or folder, only these are loaded."""
-    in_files = isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-"
-    return open_relation(source).table(*columns) if in_files else read_table(source)
 
 
 def _over_files(path: str, name: str | None) -> Relation:

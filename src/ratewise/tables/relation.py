@@ -20,8 +20,8 @@ from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables import cells
-from ratewise.tables.cells import Array, Stored, View, text_sql, unmasked
-from ratewise.tables.condense import Plain, Range
+from ratewise.tables.cells import Array, View, text_sql, unmasked
+from ratewise.tables.condense import PlainSql, Range
 from ratewise.tables.engine import COUNTED, Own, for_memory, no_rows, quoted_text, reason
 from ratewise.tables.files import Folder
 from ratewise.tables.table import Table, different, no_column, refuse_other_columns
@@ -221,14 +221,14 @@ class Relation:
             found[column] = value
         return found
 
-    def plain_in_sql(self, column: str) -> Plain | None:
+    def plain_in_sql(self, column: str) -> PlainSql | None:
         """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
         (number,) = self.numbers_of([column])
         kind, field = self.kinds[number], f"c{number}"
         if not cells.holds_numbers(kind):
             return None
         value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
-        return Plain(value, cells.given_sql(kind, field), cells.true_sql(kind, field))
+        return PlainSql(value, cells.given_sql(kind, field), cells.true_sql(kind, field))
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
@@ -316,7 +316,7 @@ class Relation:
         own = Own()
         with self._as_parquet(), own.cursor() as cursor:
             cursor.execute(f"CREATE TABLE data AS {select}")
-        return Table(name, rows, tuple(columns), {column: Stored(f"c{i}") for i, column in enumerate(columns)}, own)
+        return Table(name, rows, tuple(columns), {column: f"c{i}" for i, column in enumerate(columns)}, own)
 
     @contextmanager
     def _as_parquet(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -39,25 +39,21 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
     Numbers are written so that they are read back exactly; what is missing is an empty cell or null. A file
     is put in place when it is complete, and what was there before stays until then.
     """
-    write_batches([table], path)
-
-
-def write_batches(tables: Iterable[Table], path: str | os.PathLike[str]) -> None:
-    """One table that comes in batches of rows, all with the same columns, as `write_table` writes one that is whole."""
     place = os.fsdecode(path)
     if place == "-":
-        _write_standard_output(tables)
+        to_standard_output(lambda temporary: copy_table(table, temporary, Format("CSV")))
         return
     form = format_of(place, WRITING)
     with replacing(place) as temporary:
-        _copy_all(tables, temporary, form)
+        copy_table(table, temporary, form)
 
 
-def _write_standard_output(tables: Iterable[Table]) -> None:
+def to_standard_output(write: Callable[[str], None]) -> None:
+    """What is written to a path, on standard output when it is complete."""
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         temporary = os.path.join(folder, "table")
         try:
-            _copy_all(tables, temporary, Format("CSV"))
+            write(temporary)
             with open(temporary, "rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
             sys.stdout.buffer.flush()
@@ -84,24 +80,6 @@ def replacing(place: str) -> Iterator[str]:
     finally:
         with suppress(OSError):
             os.unlink(temporary)
-
-
-def _copy_all(tables: Iterable[Table], path: str, form: Format) -> None:
-    """Batches of text follow each other, as compressed ones may; those of Parquet are put together at the end."""
-    batches = iter(tables)
-    copy_table(next(batches), path, form)
-    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        parts = []
-        for number, table in enumerate(batches, start=1):
-            part = os.path.join(folder, f"part-{number}")
-            copy_table(table, part, form, header=False)
-            if form.kind == "Parquet":
-                parts.append(part)
-            else:
-                move_to_end(part, path)
-        if parts:
-            first = shutil.copyfile(path, os.path.join(folder, "part-0"))
-            join_parquet([first, *parts], path)
 
 
 def move_to_end(part: str, path: str) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ratewise.tables.adapters.imported import Became, free, imported, number, shown, text
+from ratewise.tables.adapters.imported import Became, Scores, imported, number, shown, text
 from ratewise.tables.adapters.source import Source
 
 
@@ -35,4 +35,6 @@ def test_texts_can_be_written_anywhere():
 
 
 def test_a_score_takes_no_other_column_s_name():
-    assert (free("f1", ["id"]), free("id", ["id"])) == ("f1", "id score")
+    scores = Scores([Became("id", "id", "a")])
+    assert (scores.column("f1", "x"), scores.column("id", "y")) == ("f1", "id score")
+    assert [each.source for each in scores.values()] == ["x", "y"]

@@ -38,8 +38,7 @@ def looks_like_arena(source: Source) -> bool:
     """Whether its rows compare two models and say who won, as these files do."""
     if source.columns:
         return {"winner_model_a", "winner_model_b"} <= source.columns
-    first = source.first[0] if isinstance(source.first, list) and source.first else source.first
-    return isinstance(first, dict) and _is_vote(first)
+    return _is_vote(source.first_row())
 
 
 def _is_vote(value: dict[str, Any]) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 from ratewise.tables.adapters.imported import (
     Became,
     Imported,
-    Role,
     Row,
+    Scores,
     by_path,
     damaged,
     imported,
@@ -38,17 +38,14 @@ _SPAN = frozenset(("span_id", "root_span_id", "_xact_id", "span_parents"))
 
 def looks_like_braintrust(source: Source) -> bool:
     """Whether its rows are spans with scores."""
-    first = source.first
-    if isinstance(first, dict):
-        first = next((first[name] for name in ("events", "data") if isinstance(first.get(name), list)), first)
-    first = first[0] if isinstance(first, list) and first else first
-    return isinstance(first, dict) and {"input", "scores"} <= first.keys() and bool(_SPAN & first.keys())
+    first = source.first_row("events", "data")
+    return {"input", "scores"} <= first.keys() and bool(_SPAN & first.keys())
 
 
 def read_braintrust(source: Source) -> Imported:
     """One row per trace: what lies below its root, such as the spans of scorers, is no item."""
     rows, below = [], 0
-    scores: dict[str, Became] = {}
+    scores = Scores()
     for row, value in _events(source):
         if not isinstance(value, dict) or "input" not in value:
             raise damaged(source, row, "event of Braintrust: each has input")
@@ -70,7 +67,7 @@ def _events(source: Source) -> Iterator[tuple[int, Any]]:
     return source.rows()
 
 
-def _row(value: dict[str, Any], scores: dict[str, Became]) -> Row:
+def _row(value: dict[str, Any], scores: Scores) -> Row:
     out: Row = {
         "id": value.get("id") or value.get("span_id"), "root_span_id": value.get("root_span_id"),
         "prompt": shown(value["input"]), "answer": shown(value.get("output")), "target": shown(value.get("expected")),
@@ -80,7 +77,5 @@ def _row(value: dict[str, Any], scores: dict[str, Became]) -> Row:
     given = value.get("scores")
     for name, score in given.items() if isinstance(given, dict) else ():
         column = f"scores.{name}"
-        role: Role = "human score" if of_people(name) else "judge score"
-        scores.setdefault(column, Became(column, role, column))
-        out[column] = number(score)
+        out[scores.column(column, column, "human score" if of_people(name) else "judge score")] = number(score)
     return out

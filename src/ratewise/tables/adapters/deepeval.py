@@ -9,7 +9,6 @@ The names are those of the file that a run leaves behind (.deepeval, DEEPEVAL_RE
 error has no score, which is not a score of 0.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,13 +17,14 @@ from ratewise.tables.adapters.imported import (
     Became,
     Imported,
     Row,
+    Scores,
     by_path,
     damaged,
-    free,
     imported,
     number,
     paths_of,
     shown,
+    snake,
 )
 from ratewise.tables.adapters.source import Source
 
@@ -38,7 +38,6 @@ _TOLD = (
     Became("retrieval_context", "more", "retrievalContext"),
     Became("success", "judge score", "success: whether every metric passed its threshold"),
 )
-_TAKEN = tuple(each.column for each in _TOLD)
 _LISTS = ("test_cases", "conversational_test_cases", "test_results")
 
 
@@ -62,7 +61,7 @@ def read_deepeval(source: Source) -> Imported:
     """One row per test case; a metric's score is a column of its name."""
     if not isinstance(source.first, dict):
         raise TableError(f"{source.name} is no file of DeepEval; give a test run, with its testCases")
-    metrics: dict[str, Became] = {}
+    metrics = Scores(_TOLD)
     rows = [_row(case, row, source, metrics) for row, case in enumerate(_cases(source.document), start=1)]
     failed = sum(row.pop("errors") for row in rows)
     notes = [f"{failed} scores are missing: the metric ended in an error"] if failed else []
@@ -70,7 +69,7 @@ def read_deepeval(source: Source) -> Imported:
     return imported(source, "DeepEval test run", rows, told, notes=notes)
 
 
-def _row(value: Any, row: int, source: Source, metrics: dict[str, Became]) -> Row:
+def _row(value: Any, row: int, source: Source, metrics: Scores) -> Row:
     if not isinstance(value, dict):
         raise damaged(source, row, "test case of DeepEval")
     case = _snake(value)
@@ -88,14 +87,11 @@ def _row(value: Any, row: int, source: Source, metrics: dict[str, Became]) -> Ro
     }  # fmt: skip
     for metric in case.get("metrics_data") or ():
         name = str(metric["name"])
-        column = free(name, _TAKEN)
-        metrics.setdefault(column, Became(column, "judge score", f"metricsData: score of {name}"))
         failed = metric.get("error") is not None or metric.get("score") is None
         out["errors"] += failed
-        out[column] = None if failed else number(metric["score"])
+        out[metrics.column(name, f"metricsData: score of {name}")] = None if failed else number(metric["score"])
     return out
 
 
 def _snake(value: dict[str, Any]) -> dict[str, Any]:
-    """`actualOutput` as `actual_output`."""
-    return {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower(): inside for name, inside in value.items()}
+    return {snake(str(name)): inside for name, inside in value.items()}

@@ -26,8 +26,7 @@ _KEYS = tuple(each.column for each in _TOLD)
 
 def looks_like_helm(source: Source) -> bool:
     """Whether it is a list of instances with their statistics."""
-    first = source.first[0] if isinstance(source.first, list) and source.first else None
-    return isinstance(first, dict) and "instance_id" in first and "stats" in first
+    return isinstance(source.first, list) and {"instance_id", "stats"} <= source.first_row().keys()
 
 
 def read_helm(source: Source) -> Imported:

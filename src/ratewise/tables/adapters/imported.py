@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,9 +67,17 @@ def imported(
     return Imported(table_from_mapping(columns, name=source.name), tool, tuple(kept), tuple(notes))
 
 
-def free(name: str, taken: Sequence[str]) -> str:
-    """A name for a score that is no other column's."""
-    return f"{name} score" if name in taken else name
+class Scores(dict[str, Became]):
+    """The columns of scores that were met so far, by name; `told` are the columns that have their names already."""
+
+    def __init__(self, told: Sequence[Became] = ()) -> None:
+        self.taken = {each.column for each in told}
+
+    def column(self, name: str, source: str, role: Role = "judge score") -> str:
+        """The column of a score, whose name is no other column's."""
+        column = f"{name} score" if name in self.taken else name
+        self.setdefault(column, Became(column, role, source))
+        return column
 
 
 def number(value: Any) -> float | None:
@@ -90,6 +99,11 @@ def text(value: Any) -> str | None:
 def shown(value: Any) -> str | None:
     """A text as it is, anything else as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def snake(name: str) -> str:
+    """`traceId` as `trace_id`, and `Data Type` as `data_type`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace(" ", "_").lower()
 
 
 def damaged(source: Source, row: int, what: str) -> TableError:

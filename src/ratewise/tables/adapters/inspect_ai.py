@@ -20,8 +20,8 @@ from ratewise.tables.adapters.imported import (
     Became,
     Imported,
     Row,
+    Scores,
     by_path,
-    free,
     imported,
     number,
     paths_of,
@@ -46,7 +46,6 @@ _TOLD = (
     Became("system", "system", "eval.model"),
 )
 _LAST = (Became("error", "more", "error.message"),)
-_TAKEN = tuple(each.column for each in (*_TOLD, *_LAST))
 
 _Attached = Callable[[str], Any]
 _Sample = tuple[dict[str, Any], _Attached]
@@ -141,7 +140,7 @@ def _by_number(archive: Archive, prefix: str) -> _Attached:
 
 def _table(source: Source, header: dict[str, Any], samples: Iterator[_Sample]) -> Imported:
     system = header["eval"].get("model")
-    rows, scores = [], dict[str, Became]()
+    rows, scores = [], Scores((*_TOLD, *_LAST))
     for sample, attached in samples:
         rows.append(_row(sample, attached, source.name) | {"system": system} | _scores(sample, scores))
     _in_order(rows, header)
@@ -208,7 +207,7 @@ def _whole(text: str, attached: _Attached) -> str:
     return found if isinstance(found, str) else text
 
 
-def _scores(sample: dict[str, Any], told: dict[str, Became]) -> Row:
+def _scores(sample: dict[str, Any], told: Scores) -> Row:
     """The value of every scorer; each part of a value that has several."""
     out: Row = {}
     scores = sample.get("scores")
@@ -216,8 +215,7 @@ def _scores(sample: dict[str, Any], told: dict[str, Became]) -> Row:
         value = score.get("value") if isinstance(score, dict) else None
         parts = {f"{name}/{key}": each for key, each in value.items()} if isinstance(value, dict) else {name: value}
         for part, each in parts.items():
-            column = free(part, _TAKEN)
-            told.setdefault(column, Became(column, "judge score", f"scores.{part.replace('/', '.value.', 1)}"))
+            column = told.column(part, f"scores.{part.replace('/', '.value.', 1)}")
             out[column] = shown(each) if isinstance(each, list | dict) else each
     return out
 

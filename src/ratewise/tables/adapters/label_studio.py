@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, free, imported, shown
+from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, shown
 from ratewise.tables.adapters.source import Source
 
 MIN = frozenset(("annotator", "annotation_id", "lead_time"))
@@ -27,19 +27,21 @@ _SYSTEMS = frozenset(("system", "model", "model_name"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What one person said to one question of a task; `value` is None where it was cancelled."""
+class Annotation:
+    """One annotation: its task as the file counts them, the task's data, who answered, and what to which question."""
 
-    task: str
+    number: int
+    data: Mapping[str, Any]
     person: str
-    question: str
-    value: Any
+    answers: Mapping[str, Any]
+    seconds: float | None
+    cancelled: bool
 
 
 def looks_like_label_studio(source: Source) -> bool:
     """Whether it is a list of tasks with annotations."""
-    first = source.first[0] if isinstance(source.first, list) and source.first else None
-    return isinstance(first, dict) and (is_task(first) or first.keys() >= MIN)
+    first = source.first_row()
+    return isinstance(source.first, list) and (is_task(first) or first.keys() >= MIN)
 
 
 def is_task(value: dict[str, Any]) -> bool:
@@ -47,55 +49,67 @@ def is_task(value: dict[str, Any]) -> bool:
     return isinstance(value.get("data"), dict) and isinstance(value.get("annotations"), list)
 
 
-def read_label_studio(source: Source) -> Imported:
-    """One row per task: its data, the seconds that its annotations took, and what each person said."""
+def _tasks(source: Source) -> Iterator[tuple[int, dict[str, Any], list[Annotation]]]:
+    """The tasks of an export, JSON or JSON_MIN, with their numbers and annotations; skipped ones are cancelled.
+
+    Which of the keys of JSON_MIN are data and which are answers, the file does not say: both have all of them.
+    """
     document = source.document
     if not isinstance(document, list):
         raise TableError(f"{source.name} is no list of tasks; export JSON or JSON_MIN from Label Studio")
-    rows: dict[str, Row] = {}
-    answers: list[_Answer] = []
-    notes: list[str] = []
     for number, value in enumerate(document, start=1):
         if isinstance(value, dict) and is_task(value):
-            answers += _task(value, number, rows)
-        elif isinstance(value, dict) and value.keys() >= MIN and "id" in value:
-            answers += _minimal(value, rows)
+            given = [one for one in value["annotations"] if isinstance(one, dict)]
+            yield number, value, [_annotation(number, value["data"], one) for one in given]
+        elif isinstance(value, dict) and value.keys() >= MIN:
+            rest = {key: cell for key, cell in value.items() if key not in MIN_OWN}
+            answers = {key: said(cell) for key, cell in rest.items()}
+            person, seconds = person_of(value.get("annotator")), _seconds(value.get("lead_time"))
+            yield number, value, [Annotation(number, rest, person, answers, seconds, cancelled=False)]
         else:
             raise damaged(source, number, "task of Label Studio: each has data and annotations")
-    data = dict.fromkeys(name for row in rows.values() for name in row)
+
+
+def _annotation(number: int, data: Mapping[str, Any], one: Mapping[str, Any]) -> Annotation:
+    results = one.get("result")
+    answers = {
+        str(result["from_name"]): said(result.get("value"))
+        for result in (results if isinstance(results, list) else [])
+        if isinstance(result, dict) and "from_name" in result
+    }
+    seconds, cancelled = _seconds(one.get("lead_time")), bool(one.get("was_cancelled"))
+    return Annotation(number, data, person_of(one.get("completed_by")), answers, seconds, cancelled)
+
+
+def read_annotations(path: str) -> list[Annotation]:
+    """What people said in an export, one record for each annotation, for whoever asked them."""
+    return [annotation for _, _, annotations in _tasks(Source(path)) for annotation in annotations]
+
+
+def read_label_studio(source: Source) -> Imported:
+    """One row per task: its data, the seconds that its annotations took, and what each person said."""
+    rows: dict[str, Row] = {}
+    answers: list[tuple[str, str, str, Any]] = []  # task, person, question, value
+    for number, task, annotations in _tasks(source):
+        if not is_task(task) and "id" not in task:
+            raise damaged(source, number, "task of Label Studio: each has data and annotations")
+        name = str(task.get("id", number))
+        data = task["data"] if is_task(task) else {key: x for key, x in annotations[0].data.items() if _is_data(key, x)}
+        row = rows.setdefault(name, {"id": name})
+        row |= {_name(key): shown(cell) for key, cell in data.items() if not is_task(task) or _name(key) not in row}
+        for one in annotations:
+            if one.seconds is not None:
+                row["lead_time"] = row.get("lead_time", 0) + one.seconds
+            for question, value in one.answers.items():
+                if is_task(task) or question not in data:
+                    answers.append((name, one.person, question, None if one.cancelled else value))
+    notes: list[str] = []
+    columns = dict.fromkeys(name for row in rows.values() for name in row)
     told = _spread(rows, answers, notes)
-    shown = [_data(name) for name in data if name not in {"id", "lead_time"}]
-    last = [Became("lead_time", "more", "lead_time: seconds of all annotations of the task")]
-    every = [Became("id", "id", "the task's id"), *shown, *told, *last]
+    of_data = [_data(name) for name in columns if name not in {"id", "lead_time"}]
+    last = Became("lead_time", "more", "lead_time: seconds of all annotations of the task")
+    every = [Became("id", "id", "the task's id"), *of_data, *told, last]
     return imported(source, "Label Studio annotations", list(rows.values()), every, notes=notes)
-
-
-def _task(value: dict[str, Any], number: int, rows: dict[str, Row]) -> Iterator[_Answer]:
-    task = str(value.get("id", number))
-    row = rows.setdefault(task, {"id": task, **{_name(key): shown(cell) for key, cell in value["data"].items()}})
-    for annotation in value["annotations"]:
-        if not isinstance(annotation, dict):
-            continue
-        _add_time(row, annotation.get("lead_time"))
-        results = annotation.get("result")
-        for result in results if isinstance(results, list) else []:
-            if isinstance(result, dict) and "from_name" in result:
-                given = None if annotation.get("was_cancelled") else said(result.get("value"))
-                yield _Answer(task, person_of(annotation.get("completed_by")), str(result["from_name"]), given)
-
-
-def _minimal(value: dict[str, Any], rows: dict[str, Row]) -> Iterator[_Answer]:
-    """A flat row; the file does not say which of its keys are the task's data and which are answers."""
-    task = str(value["id"])
-    row = rows.setdefault(task, {"id": task})
-    _add_time(row, value.get("lead_time"))
-    for key, cell in value.items():
-        if key in MIN_OWN:
-            continue
-        if _is_data(key, cell):
-            row[_name(key)] = shown(cell)
-        else:
-            yield _Answer(task, person_of(value.get("annotator")), key, said(cell))
 
 
 def _is_data(key: str, cell: Any) -> bool:
@@ -104,20 +118,19 @@ def _is_data(key: str, cell: Any) -> bool:
     return known or (isinstance(cell, str) and len(cell) > 60)
 
 
-def _spread(rows: dict[str, Row], answers: list[_Answer], notes: list[str]) -> list[Became]:
+def _spread(rows: dict[str, Row], answers: list[tuple[str, str, str, Any]], notes: list[str]) -> list[Became]:
     """Put every answer into its column; a person's later answer to the same question counts."""
-    people = sorted({answer.person for answer in answers})
-    taken = {name for row in rows.values() for name in row} | {"lead_time"}
-    told: dict[str, Became] = {}
+    people = {person for _, person, _, _ in answers}
+    told = Scores()
+    told.taken = {name for row in rows.values() for name in row} | {"lead_time"}
     again = 0
-    for answer in answers:
-        own = answer.question if len(people) == 1 else f"{answer.question}_{answer.person}"
-        column = free(own, sorted(taken))
-        told.setdefault(column, Became(column, "human score", f"{answer.question} of annotator {answer.person}"))
-        row = rows[answer.task]
+    for task, person, question, value in answers:
+        name = question if len(people) == 1 else f"{question}_{person}"
+        column = told.column(name, f"{question} of annotator {person}", "human score")
+        row = rows[task]
         again += row.get(column) is not None
-        if answer.value is not None or column not in row:
-            row[column] = answer.value
+        if value is not None or column not in row:
+            row[column] = value
     if again:
         notes.append(f"{again} answers were given again by the same person; the last counts")
     return list(told.values())
@@ -147,11 +160,6 @@ def person_of(value: Any) -> str:
     return "?" if value is None else str(value)
 
 
-def _add_time(row: Row, seconds: Any) -> None:
-    if isinstance(seconds, int | float):
-        row["lead_time"] = row.get("lead_time", 0) + seconds
-
-
 def _name(key: str) -> str:
     return f"data.{key}" if key in {"id", "lead_time"} else key
 
@@ -165,61 +173,5 @@ def _data(name: str) -> Became:
     return Became(name, "system" if lower in _SYSTEMS else "more", f"data.{name}")
 
 
-# What people said in Label Studio, one record for each annotation, for whoever asked them.
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """One annotation: its task as the file counts them, the task's data, who answered, and what to which question."""
-
-    number: int
-    data: Mapping[str, Any]
-    person: str
-    answers: Mapping[str, Any]
-    seconds: float | None
-    cancelled: bool
-
-
-def read_annotations(path: str) -> list[Annotation]:
-    """All annotations of an export, JSON or JSON_MIN; those that were skipped are cancelled."""
-    source = Source(path)
-    document = source.document
-    if not isinstance(document, list):
-        raise TableError(f"{source.name} is no list of tasks; export JSON or JSON_MIN from Label Studio")
-    out: list[Annotation] = []
-    for number, value in enumerate(document, start=1):
-        if isinstance(value, dict) and is_task(value):
-            out += _annotations_of(number, value)
-        elif isinstance(value, dict) and value.keys() >= MIN:
-            out.append(_flat_annotation(number, value))
-        else:
-            raise damaged(source, number, "task of Label Studio: each has data and annotations")
-    return out
-
-
-def _annotations_of(number: int, value: dict[str, Any]) -> Iterator[Annotation]:
-    for one in value["annotations"]:
-        if not isinstance(one, dict):
-            continue
-        results = one.get("result")
-        answers = {
-            str(result["from_name"]): said(result.get("value"))
-            for result in (results if isinstance(results, list) else [])
-            if isinstance(result, dict) and "from_name" in result
-        }
-        cancelled = bool(one.get("was_cancelled"))
-        person = person_of(one.get("completed_by"))
-        yield Annotation(number, value["data"], person, answers, _seconds(one.get("lead_time")), cancelled)
-
-
-def _flat_annotation(number: int, value: dict[str, Any]) -> Annotation:
-    """A flat row: what is data and what is an answer, only the reader of it can tell."""
-    rest = {key: cell for key, cell in value.items() if key not in MIN_OWN}
-    answers = {key: said(cell) for key, cell in rest.items()}
-    return Annotation(
-        number, rest, person_of(value.get("annotator")), answers, _seconds(value.get("lead_time")), cancelled=False
-    )
-
-
 def _seconds(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

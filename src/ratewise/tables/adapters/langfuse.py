@@ -6,12 +6,11 @@
 columns hold their `string_value`. Scores of source ANNOTATION are people's.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, imported, number
+from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, imported, number, snake
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.load import load_file
 
@@ -27,11 +26,8 @@ _TOLD = (
 def looks_like_langfuse(source: Source) -> bool:
     """Whether its rows have the fields of a score."""
     if source.columns:
-        return {_snake(name) for name in source.columns} >= _NEEDED
-    first = source.first
-    first = first.get("data") if isinstance(first, dict) and isinstance(first.get("data"), list) else first
-    first = first[0] if isinstance(first, list) and first else first
-    return isinstance(first, dict) and {_snake(name) for name in first} >= _NEEDED
+        return {snake(name) for name in source.columns} >= _NEEDED
+    return {snake(name) for name in source.first_row("data")} >= _NEEDED
 
 
 def read_langfuse(source: Source) -> Imported:
@@ -70,7 +66,7 @@ def _scores(source: Source) -> Iterator[dict[str, Any]]:
     for number_, score in enumerate(found, start=1):
         if not isinstance(score, Mapping):
             raise damaged(source, number_, "score of Langfuse")
-        yield {_snake(str(name)): value for name, value in score.items()}
+        yield {snake(str(name)): value for name, value in score.items()}
 
 
 def _column(score: Mapping[str, Any], row: int, source: Source) -> Became:
@@ -95,8 +91,3 @@ def _value(score: Mapping[str, Any], row: int, source: Source) -> Any:
     if found is None:
         raise TableError(f"row {row} of {source.name} has the value {value!r}, which is no number; leave such rows out")
     return found
-
-
-def _snake(name: str) -> str:
-    """`traceId` as `trace_id`, and `Data Type` as `data_type`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace(" ", "_").lower()

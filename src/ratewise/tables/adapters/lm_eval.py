@@ -18,9 +18,9 @@ from ratewise.tables.adapters.imported import (
     Imported,
     Role,
     Row,
+    Scores,
     by_path,
     damaged,
-    free,
     imported,
     number,
     paths_of,
@@ -35,7 +35,6 @@ _TOLD = (
     Became("answer", "answer", "filtered_resps: the text, or the likeliest choice"),
     Became("target", "target", "target"),
 )
-_TAKEN = tuple(each.column for each in _TOLD)
 _OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
     "target_hash",
@@ -70,16 +69,19 @@ def read_lm_eval(source: Source) -> Imported:
     if not isinstance(first, dict) or not _is_sample(first):
         raise TableError(f"{source.name} is no file of lm-eval; give its samples_….jsonl, or its results_….json")
     left_out: set[str] = set()
-    metrics: dict[str, Became] = {}
+    metrics = Scores(_TOLD)
     rows = [_sample(value, row, source, metrics, left_out) for row, value in source.lines()]
     several = len({row["filter"] for row in rows}) > 1
     for row in rows:
         row["id"] = f"{row['doc_id']}/{row['filter']}" if several else str(row["doc_id"])
-    notes = [f"{name} is no number for each item, and is left out" for name in sorted(left_out - set(metrics))]
+    notes = [
+        f"{name} is no number for each item, and is left out"
+        for name in sorted(left_out - {one.source for one in metrics.values()})
+    ]
     return imported(source, "lm-eval samples", rows, [*_TOLD, *metrics.values(), *paths_of(rows, "doc")], notes=notes)
 
 
-def _sample(value: Any, row: int, source: Source, metrics: dict[str, Became], left_out: set[str]) -> Row:
+def _sample(value: Any, row: int, source: Source, metrics: Scores, left_out: set[str]) -> Row:
     if not isinstance(value, dict) or "doc_id" not in value:
         raise damaged(source, row, "sample of lm-eval: each has doc_id")
     out: Row = {
@@ -92,9 +94,7 @@ def _sample(value: Any, row: int, source: Source, metrics: dict[str, Became], le
         if found is None:
             left_out.add(name)
             continue
-        column = free(name, _TAKEN)
-        metrics.setdefault(name, Became(column, "judge score", name))
-        out[column] = found
+        out[metrics.column(name, name)] = found
     return out
 
 
@@ -147,7 +147,7 @@ def _likeliest(found: Any, requests: list[list[Any]]) -> str | None:
 
 def _results(source: Source, document: dict[str, Any]) -> Imported:
     rows: dict[str, Row] = {}
-    metrics: dict[str, Became] = {}
+    metrics = Scores(_RESULTS)
     config = document.get("config")
     system = document.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
     for task, found in document["results"].items():
@@ -160,9 +160,7 @@ def _results(source: Source, document: dict[str, Any]) -> Imported:
                 continue
             id = f"{task}/{filter}"
             row = rows.setdefault(id, {"id": id, "task": task, "filter": filter, "system": system})
-            column = free(name, [each.column for each in _RESULTS])
             role: Role = "more" if name.endswith("_stderr") else "judge score"
-            metrics.setdefault(column, Became(column, role, f"{name} of the whole task"))
-            row[column] = mean
+            row[metrics.column(name, f"{name} of the whole task", role)] = mean
     note = "these are means over whole tasks; the scores of items are in samples_….jsonl (lm-eval --log_samples)"
     return imported(source, "lm-eval results", list(rows.values()), [*_RESULTS, *metrics.values()], notes=[note])

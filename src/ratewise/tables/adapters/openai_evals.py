@@ -9,7 +9,7 @@
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, free, imported, number, shown
+from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, number, shown
 from ratewise.tables.adapters.source import Source
 
 _TOLD = (
@@ -19,7 +19,6 @@ _TOLD = (
     Became("target", "target", "match: expected"),
     Became("system", "system", "spec.completion_fns"),
 )
-_TAKEN = tuple(each.column for each in _TOLD)
 
 
 def looks_like_openai_evals(source: Source) -> bool:
@@ -31,7 +30,7 @@ def looks_like_openai_evals(source: Source) -> bool:
 def read_openai_evals(source: Source) -> Imported:
     """One row per sample, a column for each thing that its events measured."""
     rows: dict[str, Row] = {}
-    metrics: dict[str, Became] = {}
+    metrics = Scores(_TOLD)
     system, ended, broken = None, False, 0
     for number_, event in source.lines():
         if not isinstance(event, dict):
@@ -52,7 +51,7 @@ def read_openai_evals(source: Source) -> Imported:
     return imported(source, "OpenAI evals record", list(rows.values()), [*_TOLD, *metrics.values()], notes=notes)
 
 
-def _add(row: Row, kind: str, data: dict[str, Any], metrics: dict[str, Became]) -> None:
+def _add(row: Row, kind: str, data: dict[str, Any], metrics: Scores) -> None:
     """What one event says of its sample; a later event of the same kind counts."""
     if kind == "sampling":
         row["prompt"] = _shown(data.get("prompt"))
@@ -65,9 +64,7 @@ def _add(row: Row, kind: str, data: dict[str, Any], metrics: dict[str, Became]) 
     for name, value in data.items():
         found = None if isinstance(value, str) or value is None else number(value)
         if found is not None and kind in {"match", "metrics"}:
-            column = free(name, _TAKEN)
-            metrics.setdefault(column, Became(column, "judge score", f"{kind}: {name}"))
-            row[column] = found
+            row[metrics.column(name, f"{kind}: {name}")] = found
 
 
 def _shown(value: Any) -> str | None:

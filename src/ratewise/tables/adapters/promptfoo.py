@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, free, imported, number, shown
+from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, number, shown
 from ratewise.tables.adapters.source import Source
 
 VERSION = 3
@@ -28,7 +28,6 @@ _TOLD = (
     Became("success", "judge score", "success; none where failureReason is 2, an error"),
 )
 _LAST = (Became("error", "more", "error"), Became("cost", "more", "cost"))
-_TAKEN = tuple(each.column for each in (*_TOLD, *_LAST))
 
 
 def looks_like_promptfoo(source: Source) -> bool:
@@ -46,7 +45,7 @@ def _is_row(value: dict[str, Any]) -> bool:
 
 def read_promptfoo(source: Source) -> Imported:
     """One row per test, prompt and provider, with its score and named scores."""
-    metrics: dict[str, Became] = {}
+    metrics = Scores((*_TOLD, *_LAST))
     rows = [_row(value, row, source, metrics) for row, value in _rows(source)]
     prompts = {row.pop("prompt label") for row in rows}
     for row, label in zip(rows, [row.pop("label") for row in rows], strict=True):
@@ -79,7 +78,7 @@ def _rows(source: Source) -> Iterator[tuple[int, Any]]:
     return enumerate(found, start=1)
 
 
-def _row(value: Any, row: int, source: Source, metrics: dict[str, Became]) -> Row:
+def _row(value: Any, row: int, source: Source, metrics: Scores) -> Row:
     if not isinstance(value, dict) or not _is_row(value):
         raise damaged(source, row, "result of promptfoo: each has testIdx and promptIdx")
     provider, prompt, response = (_mapping(value.get(name)) for name in ("provider", "prompt", "response"))
@@ -94,9 +93,7 @@ def _row(value: Any, row: int, source: Source, metrics: dict[str, Became]) -> Ro
         "error": value.get("error") or None, "cost": value.get("cost"),
     }  # fmt: skip
     for name, score in {} if failed else _mapping(value.get("namedScores")).items():
-        column = free(name, _TAKEN)
-        metrics.setdefault(column, Became(column, "judge score", f"namedScores.{name}"))
-        out[column] = number(score)
+        out[metrics.column(name, f"namedScores.{name}")] = number(score)
     return out | {f"vars.{name}": shown(found) for name, found in _mapping(value.get("vars")).items()}
 
 

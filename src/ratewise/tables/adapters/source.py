@@ -146,6 +146,14 @@ class Source:
         except (ValueError, RecursionError, *UNREADABLE):  # the first line of a document, or damaged
             return None if self.ending in _LINES else self.document
 
+    def first_row(self, *names: str) -> dict[str, Any]:
+        """The first object: of a list, of the list that a document has under one of these names, or all there is."""
+        first = self.first
+        if isinstance(first, dict):
+            first = next((first[name] for name in names if isinstance(first.get(name), list)), first)
+        first = first[0] if isinstance(first, list) and first else first
+        return first if isinstance(first, dict) else {}
+
     @cached_property
     def document(self) -> Any:
         """The file as one JSON document."""
