@@ -92,6 +92,8 @@ def is_price(price: object) -> bool:
     return 0 <= price < _DEAREST and price.adjusted() >= _CHEAPEST
 
 
+# Questions and answers as JSON lines, the way programs and recordings hold them
+
 _LONGEST_PRICE = 50  # characters
 
 

@@ -1,4 +1,4 @@
-"""Makes foreign text fit for one line of a report and for a database."""
+"""Makes foreign text fit for a line of a report and for a database, and hides in it what may be a secret."""
 
 import hashlib
 import os
@@ -33,6 +33,8 @@ def short(value: object) -> str:
     except Exception:  # a number of 10,000 digits has no repr, and other people's classes may do anything
         return f"a value of type {type(value).__name__}"
 
+
+# Secrets: passwords in addresses, keys among the arguments of a command, and both in text
 
 HIDDEN = "***"
 _SECRET = re.compile(r"(key|token|secret|passw|pwd|credential|auth|bearer|cookie|session|signature)", re.IGNORECASE)
