@@ -1,4 +1,4 @@
-"""Exact money: whole numbers of a billionth, which every database adds up without rounding."""
+"""Exact money: whole numbers of a billionth, which every database adds up without rounding; and pay by the hour."""
 
 import math
 from collections.abc import Iterable

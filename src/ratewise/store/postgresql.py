@@ -1,4 +1,11 @@
-"""PostgreSQL: a schema for each campaign, any number of processes."""
+"""PostgreSQL: a schema for each campaign, any number of processes.
+
+Leading is a lease: a process that plans shows a sign of life, and one that is silent is replaced. The lock of the one
+that plans dies with its connection, but a process that is frozen, or a machine that is lost behind a half-open
+connection, keeps both. So the leader writes the server's time into the store every few seconds, from a thread of its
+own: long computations do not stop it, a frozen process does. Who finds it silent for too long ends all its connections,
+and with them its locks. One that wakes up finds that it does not lead any more.
+"""
 
 import os
 import re
