@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.policy import optimal_policy
 from ratewise.tables import read_table
 
@@ -69,7 +69,7 @@ class Cell:
         prices = [Decimal(p) for p in (*self.prices, "1")]
         for way, raters in ((way, WAYS[way]) for way in ways if len(self.errors[way]) <= trial):
             ratings = self.ratings[rows][:, raters].T
-            pool = Pool.of(*ratings, prices=tuple(prices[k] for k in raters), seed=trial)
+            pool = RehearsalPool.of(*ratings, prices=tuple(prices[k] for k in raters), seed=trial)
             budget = Decimal(min(money, n // 4))
             game = Rehearsal(
                 pool, pool.terms(budget=budget, bounds=(float(ratings[-1].min()), float(ratings[-1].max())))

@@ -21,7 +21,7 @@ from studies.everyday_worlds import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 
 import ratewise as rw
 from ratewise.campaign.estimates import anytime_estimate, estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.estimate import estimate_mean
 from ratewise.lab.workers import in_order
 
@@ -48,7 +48,7 @@ def campaign(job):
     rows, spent = [], []
     for trial in range(trials):
         g, h, features = everyday.make(cell, cell.items, np.random.default_rng([_seed(cell), trial]))
-        pool = Pool.of(g, h, prices=(Decimal(str(cell.cost_ratio)), Decimal(1)), seed=trial, features=features)
+        pool = RehearsalPool.of(g, h, prices=(Decimal(str(cell.cost_ratio)), Decimal(1)), seed=trial, features=features)
         goal = {"budget": Decimal(cell.labels)} if target is None else {"target_se": target}
         estimand = "pool" if cell.mode == "pool" else "population"
         game = Rehearsal(pool, pool.terms(**goal, estimand=estimand))

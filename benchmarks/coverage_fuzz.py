@@ -1348,7 +1348,7 @@ class Campaign(Door):
     def trial(s, rng, seed):
         from ratewise.campaign.estimates import anytime_estimate, estimate_history
         from ratewise.campaign.old_labels import Start
-        from ratewise.campaign.rehearsal import Pool, Rehearsal
+        from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
         w = s["w"]
         N = s["N"]
@@ -1397,7 +1397,7 @@ class Campaign(Door):
             feats = None if feats is None else feats[order]
             unc = unc[order]
             kw = {"start": start, "old": old} | ({"given": p0[order]} if s["start"] == "rates" else {})
-        pool = Pool.of(
+        pool = RehearsalPool.of(
             *R,
             prices=tuple(prices),
             seed=seed,

@@ -5,12 +5,15 @@ beside rounds that wait for their last answer. Run: python benchmarks/waiting.py
 """
 
 import argparse
+import sys
 from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.lab.worlds import calibrated
 
 HOUR = 3600.0
@@ -22,6 +25,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=8)
     parser.add_argument("--budget", type=int, default=400)
     given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
     print(f"{given.people} people, a budget of {given.budget} labels, {given.campaigns} campaigns each")
     print("rounds    who leaves   without a question: mean, most   minutes   rounds   RMSE   mean SE")
     for leaves in ((), ((1, 200.0, HOUR),)):
@@ -38,10 +42,10 @@ def main() -> None:
 def one(seed: int, given: argparse.Namespace, votes: int, leaves: tuple[tuple[int, float, float], ...]) -> list[float]:
     """One campaign: share of time without a question, minutes, rounds, error and standard error."""
     world = calibrated(3000, mean=0.7, spread=0.7, rng=np.random.default_rng([seed, 5]))
-    pool = Pool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
+    pool = RehearsalPool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
     game = Rehearsal(pool, pool.terms(budget=Decimal(given.budget), votes=votes))
     rng = np.random.default_rng([seed, 6])
-    crowd = Crowd(
+    crowd = import_module("crowd").Crowd(
         game, seconds=lambda person, item: rng.lognormal(3.0, 0.8), people=given.people, leaves=leaves, look=1.0
     )
     crowd.play()

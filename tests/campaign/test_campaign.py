@@ -164,7 +164,9 @@ def test_features_words_and_uncertainty_reach_the_models(tmp_path):
         x = history.looked.x
         assert (x.features is None, x.uncertainty is None) == (name != "told", name != "doubt")
         if name == "told":
-            assert x.features.shape[1] == reader.facts.columns == 3  # a column for each word, and the length
+            assert (
+                x.features.shape[1] == reader.facts.parts.widths["features"] == 3
+            )  # a column for each word, and the length
             np.testing.assert_array_equal(x.features[:, 0] + x.features[:, 1], 1.0)
         rates[name] = history.looked.rates[-60:, 0]
     for name in ("told", "doubt"):  # some are asked for twice as often as others

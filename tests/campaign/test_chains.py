@@ -9,8 +9,8 @@ import pytest
 
 from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.log import Reader
-from ratewise.campaign.planner import Done, Draw, decide
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.planner import Done, DrawItems, decide
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.estimate import estimate_mean as core_estimate
 from ratewise.design.chain import Design, pooled_steps
 
@@ -46,7 +46,7 @@ def stepwise(folder, **keys):
 
 @cache
 def rehearsed(seed, *, items=900, budget="200", **keys):
-    pool = Pool.of(*unsure_judge(items, seed), prices=[Decimal(p) for _, p in STEPS], seed=seed)
+    pool = RehearsalPool.of(*unsure_judge(items, seed), prices=[Decimal(p) for _, p in STEPS], seed=seed)
     game = Rehearsal(pool, pool.terms(budget=Decimal(budget), **keys))
     game.play()
     return game
@@ -71,7 +71,7 @@ def test_it_starts_with_everyone_and_goes_on_with_nested_draws(tmp_path):
 def test_people_are_drawn_after_the_expert_has_answered():
     """Two draws for each batch of a round with steps, one for a start."""
     game = rehearsed(1, items=3000, budget="150")
-    draws = [action for action in game.actions if isinstance(action, Draw)]
+    draws = [action for action in game.actions if isinstance(action, DrawItems)]
     later = [action for action in draws if action.first >= game.plans[0].items]
     assert len(later) == 2 * len({action.first for action in later})
     assert len(draws) == len(later) + 1
@@ -111,7 +111,7 @@ def test_the_estimate_is_that_of_all_rounds_as_one_draw(tmp_path):
 def test_a_rater_that_is_not_worth_its_price_is_left_out():
     judge, _, human = unsure_judge(900, 4)
     noise = np.random.default_rng(4).random(900)
-    pool = Pool.of(judge, noise, human, prices=[Decimal(p) for _, p in STEPS])
+    pool = RehearsalPool.of(judge, noise, human, prices=[Decimal(p) for _, p in STEPS])
     game = Rehearsal(pool, pool.terms(budget=Decimal(200)))
     game.play()
     assert game.history.design == Design((0,))
@@ -125,7 +125,7 @@ def test_two_cheap_judges_both_see_every_item():
     rng = np.random.default_rng(6)
     h = (rng.random(1500) < 0.5) * 1.0
     first, second = (np.clip(0.5 + 0.28 * (2 * h - 1) + 0.25 * rng.normal(size=1500), 0, 1) for _ in range(2))
-    pool = Pool.of(first, second, h, prices=[Decimal(p) for p in ("0.002", "0.002", "1")])
+    pool = RehearsalPool.of(first, second, h, prices=[Decimal(p) for p in ("0.002", "0.002", "1")])
     game = Rehearsal(pool, pool.terms(budget=Decimal(150)))
     game.play()
     assert game.history.design == Design((0, 1))
@@ -139,7 +139,9 @@ def test_a_round_of_steps_that_was_killed_goes_on(tmp_path, columns):
     """The planner is a function of the log: stopped after any action, it ends in the same place."""
     binary = "human" in columns and set(columns["human"]) <= {0.0, 1.0}
     bounds = (0.0, 1.0) if binary else (1.0, 9.0)
-    pool = Pool.of(*(np.array(columns[n]) for n in ("judge", "expert", "human")), prices=[Decimal(p) for _, p in STEPS])
+    pool = RehearsalPool.of(
+        *(np.array(columns[n]) for n in ("judge", "expert", "human")), prices=[Decimal(p) for _, p in STEPS]
+    )
     whole = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=bounds))
     whole.play()
     again = Rehearsal(pool, whole.terms)
@@ -170,11 +172,11 @@ def test_a_dear_rater_that_knows_nothing_is_left_out_after_a_trial(tmp_path, goa
 
 def test_a_dear_rater_that_is_worth_it_stays_after_its_trial():
     judge, expert, human = (np.array(scored(900, mid=0.1, weak=6.0)[n]) for n in ("judge", "expert", "human"))
-    pool = Pool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
+    pool = RehearsalPool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
     game = Rehearsal(pool, pool.terms(budget=Decimal(120), bounds=(1, 9)))
     game.play()
     assert game.plans[0].items < game.plans[0].trial
-    assert game.plans[1].kept == (0, 1)
+    assert game.plans[1].asked(3).first == (0, 1)
     assert game.history.design is not None
     assert 1 in (*game.history.design.first, *game.history.design.steps)
     assert 120 - game.spent / 1e9 < 1.32
@@ -184,7 +186,7 @@ def test_a_dear_rater_that_is_worth_it_stays_after_its_trial():
 def test_a_start_in_two_parts_has_an_estimate_after_each(stop):
     """After the trial, after the start, after the choice: an interval that may be looked at."""
     judge, expert, human = (np.array(scored(300, mid=4.0)[n]) for n in ("judge", "expert", "human"))
-    pool = Pool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
+    pool = RehearsalPool.of(judge, expert, human, prices=[Decimal(p) for _, p in DEAR])
     game, found = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(1, 9))), []
     game.play(each_round=lambda g: found.append(anytime_estimate(g.history, g.terms.wanted)))
     assert found[stop - 1].interval[0] <= human.mean() <= found[stop - 1].interval[1]
@@ -217,7 +219,7 @@ def test_a_middle_rater_that_never_answers_does_not_stop_it():
     """As a campaign finds it where the rater falls silent later: one that is silent from the start is down."""
     columns = scored(300)
     ratings = [np.array(columns["judge"]), np.full(300, np.nan), np.array(columns["human"])]
-    pool = Pool.of(*ratings, prices=[Decimal(price) for _, price in RATERS])
+    pool = RehearsalPool.of(*ratings, prices=[Decimal(price) for _, price in RATERS])
     game = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(1, 9)))
     game.play()
     low, high = estimate_history(game.history, game.terms.wanted).interval
@@ -228,7 +230,7 @@ def test_a_middle_rater_that_never_answers_does_not_stop_it():
 def test_ratings_for_nothing(prices):
     columns = scored(200)
     ratings = [np.array(columns[name]) for name, _ in RATERS]
-    pool = Pool.of(*ratings, prices=[Decimal(p) for p in prices])
+    pool = RehearsalPool.of(*ratings, prices=[Decimal(p) for p in prices])
     game = Rehearsal(pool, pool.terms(budget=Decimal(40), bounds=(1, 9)))
     reason = game.play()
     assert reason in ("the budget is spent", "every item has been looked at")
@@ -250,7 +252,7 @@ def test_a_middle_rater_that_knows_nothing_is_hardly_bought(tmp_path):
 def test_a_target_is_reached_by_a_chain():
     columns = scored(3000)
     ratings = [np.array(columns[name]) for name, _ in RATERS]
-    pool = Pool.of(*ratings, prices=[Decimal(p) for _, p in RATERS])
+    pool = RehearsalPool.of(*ratings, prices=[Decimal(p) for _, p in RATERS])
     game = Rehearsal(pool, pool.terms(target_se=0.08, bounds=(1, 9)))
     assert game.play() == "the precision asked for is reached"
     assert abs(estimate_history(game.history, game.terms.wanted).value - ratings[2].mean()) < 4 * 0.08

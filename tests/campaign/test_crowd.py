@@ -11,8 +11,10 @@ import pytest
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.log import Reader, carry_out
-from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.lab.worlds import calibrated
+
+from ..crowd import Crowd
 
 HOUR = 3600.0
 
@@ -20,7 +22,7 @@ HOUR = 3600.0
 def crowd(seed=1, *, votes=1, people=8, leaves=((1, 200.0, HOUR),), items=2000, prices=("0.02", "1"), **goal):
     world = calibrated(items, mean=0.7, spread=0.8, rng=np.random.default_rng([seed, 5]))
     ratings = (world.weak, world.strong)[-len(prices) :]
-    pool = Pool.of(*ratings, prices=[Decimal(each) for each in prices], seed=seed)
+    pool = RehearsalPool.of(*ratings, prices=[Decimal(each) for each in prices], seed=seed)
     game = Rehearsal(pool, pool.terms(votes=votes, **(goal or {"budget": Decimal(250)})))
     rng = np.random.default_rng([seed, 6])
     return Crowd(game, seconds=lambda person, item: rng.lognormal(3.0, 0.8), people=people, leaves=leaves)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import planner as d
-from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.history import History, LookedItems, RoundPlan
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.design.seen import mass
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
@@ -16,7 +16,7 @@ from ratewise.learn.covariates import Covariates
 
 def game(budget=150, items=400, prices=("0.02", "1"), seed=5, mean=0.7):
     world = calibrated(items, mean=mean, spread=0.75, rng=np.random.default_rng([seed, 31]))
-    pool = Pool.of(world.weak, world.strong, prices=[Decimal(p) for p in prices], seed=seed)
+    pool = RehearsalPool.of(world.weak, world.strong, prices=[Decimal(p) for p in prices], seed=seed)
     return Rehearsal(pool, pool.terms(budget=Decimal(budget)))
 
 
@@ -24,7 +24,7 @@ def chain(seed=2):
     rng = np.random.default_rng([seed, 37])
     h = np.clip(rng.normal(5, 2, 500), 0, 10)
     ratings = (h + rng.normal(0, 2, 500), h + rng.normal(0, 0.5, 500), h)
-    pool = Pool.of(*ratings, prices=[Decimal(p) for p in ("0.02", "0.2", "1")], seed=seed)
+    pool = RehearsalPool.of(*ratings, prices=[Decimal(p) for p in ("0.02", "0.2", "1")], seed=seed)
     return Rehearsal(pool, pool.terms(budget=Decimal(80), bounds=(0, 10)))
 
 
@@ -72,7 +72,7 @@ def test_rounds_add_up():
 def looked(weak, strong=None):
     n = len(weak)
     values = np.full((n, 1), np.nan) if strong is None else np.array(strong, dtype=float)[:, None]
-    return Looked(
+    return LookedItems(
         Covariates(np.array(weak, dtype=float)), np.zeros(n), np.ones((n, 1)), np.ones((n, 1), dtype=bool), values
     )
 
@@ -115,7 +115,7 @@ def test_an_infinite_factor_asks_everyone_and_gives_every_label_a_rate_of_one():
     here, pool = slice(played.history.items, played.history.items + 10), played.pool
     asked = np.ones((10, 1), dtype=bool)
     x = Covariates(pool.ratings[here, 0])
-    more = Looked(x, pool.uniform[here], np.ones((10, 1)), asked, pool.ratings[here, 1:])
+    more = LookedItems(x, pool.uniform[here], np.ones((10, 1)), asked, pool.ratings[here, 1:])
     joined = played.history.joined(replace(plan, items=10, own_rates=own), np.inf, more)
     assert np.all(np.isfinite(joined.seen.mass))
     before = played.history.seen.mass

@@ -20,7 +20,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.log import Reader
 from ratewise.campaign.planner.plan import LEAST_LABELS
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.errors import InputError
 
 from ..parity_trainer import parity_trainer
@@ -178,7 +178,7 @@ def _pool(seed, items=900):
     number = rng.integers(0, 50, items)
     h = (rng.random(items) < np.where(number % 2, 0.8, 0.2)).astype(float)
     g = np.clip(0.5 + 0.4 * (h - 0.5) + 0.2 * rng.standard_normal(items), 0.01, 0.99)
-    pool = Pool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
+    pool = RehearsalPool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
     return pool, [(f"item {k}",) for k in number.tolist()]
 
 
@@ -191,8 +191,8 @@ def test_the_planner_asks_for_a_refit_with_a_hundred_labels_and_a_fifth_more():
     assert [refit.labels >= LEAST_LABELS for refit in made] == [True] * len(made)
     assert all(b.labels >= 1.2 * a.labels for a, b in pairwise(made))
     kinds = [type(action) for action in game.actions]
-    assert kinds.count(p.Refit) == len(made) >= 2
-    last = len(kinds) - 1 - kinds[::-1].index(p.Refit)
+    assert kinds.count(p.Train) == len(made) >= 2
+    last = len(kinds) - 1 - kinds[::-1].index(p.Train)
     assert p.Close in kinds[:last]
     assert kinds[-1] is p.Done
     assert made[-1].round == game.history.rounds  # the estimate rests on a refit of all labels

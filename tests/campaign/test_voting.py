@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from ratewise.campaign.annotators import judge_and_people
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.findings import judge_and_people
 from ratewise.campaign.raters import rules_in_words
 from ratewise.report.campaign import campaign_page
 from ratewise.report.status import status_text

@@ -13,11 +13,12 @@ from scipy import stats
 
 from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.log import Reader
-from ratewise.campaign.rehearsal import Crowd, Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.policy import optimal_policy
 from ratewise.lab.worlds import calibrated
 
 from ..bounds import FALSE_ALARM, further, most, sizes
+from ..crowd import Crowd
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 
@@ -43,7 +44,7 @@ def peeked(trials):
         mean, estimand = (0.6, 0.8)[i % 2], ("population", "pool")[i // 2 % 2]
         world = judge(i, 500, mean)
         truth = world.mean if estimand == "population" else float(world.strong.mean())
-        pool = Pool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(budget=Decimal(160), estimand=estimand))
         good = []
 
@@ -93,7 +94,7 @@ def aimed(name, trials):
     for i in range(trials):
         world = judge(i, case["items"], case["mean"])
         truth = float(world.strong.mean())
-        pool = Pool.of(world.weak, world.strong, prices=(Decimal(case["weak_cost"]), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(world.weak, world.strong, prices=(Decimal(case["weak_cost"]), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(target_se=case["target"]))
         looks = []
         reasons.append(
@@ -155,7 +156,7 @@ def test_a_stop_before_any_mistake_was_seen_covers_and_is_paid_for_once(mean, us
         p = rng.beta(5 * mean, 5 * (1 - mean), 3000)
         h = (rng.random(3000) < p).astype(float)
         g = p if useful else rng.permutation(p)
-        pool = Pool.of(g, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(g, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(target_se=target))
         game.play()
         missed += not covers(anytime_estimate(game.history, game.terms.wanted), float(h.mean()))
@@ -176,7 +177,7 @@ def test_a_stop_near_an_end_leans_to_it_by_less_than_the_interval_counts(mean):
         rng = np.random.default_rng([i, 83])
         h = (rng.random(3000) < mean).astype(float)
         g = np.where(rng.random(3000) < 0.93, h, 1 - h)
-        pool = Pool.of(g, h, prices=(Decimal(0), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(g, h, prices=(Decimal(0), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(target_se=within / 1.96))
         game.play()
         found = anytime_estimate(game.history, game.terms.wanted)
@@ -212,7 +213,7 @@ def chained():
         rng = np.random.default_rng([i, 73])
         h = np.clip(rng.normal(5, 2, 700), 0, 10)
         g, m = h - 0.8 + 2.0 * rng.normal(size=700), h + 0.2 * (h - 5) + 0.5 * rng.normal(size=700)
-        pool = Pool.of(g, m, h, prices=(Decimal("0.02"), Decimal("0.1"), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(g, m, h, prices=(Decimal("0.02"), Decimal("0.1"), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(budget=Decimal(60), bounds=(0, 10)))
         game.play()
         found = estimate_history(game.history, game.terms.wanted)
@@ -253,7 +254,7 @@ def test_intervals_hold_whatever_the_missing_answers_would_have_been(trials):
             world = judge(i, 400, 0.7)
             rng = np.random.default_rng([i, 79])
             gone = (world.strong == worst) & (rng.random(400) < 0.1 / np.mean(world.strong == worst))
-            pool = Pool.of(
+            pool = RehearsalPool.of(
                 world.weak, np.where(gone, np.nan, world.strong), prices=(Decimal("0.05"), Decimal(1)), seed=i
             )
             game = Rehearsal(pool, pool.terms(budget=Decimal(60)))
@@ -277,7 +278,7 @@ def crowded(trials, *, slow=False):
     for i in range(trials):
         world = judge(i, 700, 0.7, 0.75)
         truth = float(world.strong.mean())
-        pool = Pool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(world.weak, world.strong, prices=(Decimal("0.05"), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(budget=Decimal(110), votes=1))
         rng = np.random.default_rng([i, 72])
         times = np.where(slow & (world.strong == 0), 5.0, 1.0)

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ..bounds import FALSE_ALARM, most
 from ..worlds import knowing_expert, unsure_judge
@@ -27,7 +27,7 @@ def played(trials, *, items, budget, raters=(0, 1, 2)):
     errors, covers, steps = [], [], []
     for seed in range(trials):
         world = unsure_judge(items, 500 + seed)
-        pool = Pool.of(*(world[k] for k in raters), prices=[Decimal(PRICES[k]) for k in raters], seed=seed)
+        pool = RehearsalPool.of(*(world[k] for k in raters), prices=[Decimal(PRICES[k]) for k in raters], seed=seed)
         game = Rehearsal(pool, pool.terms(budget=Decimal(budget)))
         game.play()
         found, truth = estimate_history(game.history, game.terms.wanted), float(world[2].mean())
@@ -43,7 +43,7 @@ def with_doubts(trials, *, told, items=1500, budget=150):
     errors, covers = [], []
     for seed in range(trials):
         *raters, doubt = knowing_expert(items, seed)
-        pool = Pool.of(
+        pool = RehearsalPool.of(
             *raters, prices=[Decimal(price) for price in PRICES], seed=seed, doubts=(doubt,) if told else ()
         )  # fmt: skip
         game = Rehearsal(pool, pool.terms(budget=Decimal(budget)))

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 import ratewise as rw
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.learn import rating_model
 
 from ..bounds import fewest
@@ -103,7 +103,7 @@ def test_campaigns_with_a_coarse_judge(judge):
     for trial in range(trials):
         rng = np.random.default_rng([44, trial])
         h, weak = coarse_world(rng, 0.97, 5000, judge)
-        pool = Pool.of(weak, h, prices=(Decimal(0), Decimal(1)), seed=trial)
+        pool = RehearsalPool.of(weak, h, prices=(Decimal(0), Decimal(1)), seed=trial)
         game = Rehearsal(pool, pool.terms(budget=Decimal(500), estimand="pool", bounds=(0.0, 1.0)))
         game.play()
         found = estimate_history(game.history, game.terms.wanted)

@@ -11,7 +11,7 @@ from studies import everyday_worlds as everyday
 from studies.everyday_worlds import Cell
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.estimate import estimate_mean
 
 from ..bounds import fewest, so_many
@@ -81,7 +81,7 @@ def test_campaigns_of_good_systems_hold_the_truth():
         rng = np.random.default_rng([i, 83])
         p = rng.beta(5 * 0.983, 5 * 0.017, 1500)
         h = (rng.random(1500) < p).astype(float)
-        pool = Pool.of(p, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
+        pool = RehearsalPool.of(p, h, prices=(Decimal("0.02"), Decimal(1)), seed=i)
         game = Rehearsal(pool, pool.terms(budget=Decimal(100)))
         game.play()
         low, high = estimate_history(game.history, game.terms.wanted).interval

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.campaign.strata import Inputs
 
 from ..bounds import FALSE_ALARM, most, sizes, so_many
@@ -42,7 +42,7 @@ def chosen_pool(seed, shares, centres=(0.97, 0.6, 0.4)):
     inputs = Inputs("topic", NAMES, tuple(SIZES.tolist()), shares, centres)
     order = inputs.order(code, np.random.default_rng([seed, 5]).random(code.size))
     code, g, h = code[order], g[order], h[order]
-    plain = Pool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
+    plain = RehearsalPool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=seed)
     pool = replace(plain, features=inputs.columns(code), inputs=inputs, strata=code)
     return pool, float(h.mean())
 
@@ -51,9 +51,9 @@ def plain_pool(seed):
     code, g, h = made(seed)
     order = np.random.default_rng([seed, 5]).permutation(code.size)
     strata = (code[:, None] == np.arange(3)).astype(float)[order]  # to learn from, as the others have it
-    return Pool.of(g[order], h[order], prices=(Decimal("0.05"), Decimal(1)), seed=seed, features=strata), float(
-        h.mean()
-    )
+    return RehearsalPool.of(
+        g[order], h[order], prices=(Decimal("0.05"), Decimal(1)), seed=seed, features=strata
+    ), float(h.mean())
 
 
 BUDGET = 60  # with twice as much, campaigns that have the strata as features have caught up

@@ -13,8 +13,8 @@ from scipy import stats
 
 import ratewise as rw
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.old_labels import OldLabels, Start
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.old_labels import LoadedLabels, Start
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ..bounds import FALSE_ALARM, most, sizes, so_many
 
@@ -54,11 +54,11 @@ def played(how, trials):
         start = Start(how, int(old.sum()), float(truth[old].mean()), estimand)
         values = np.where(old, truth, np.nan)
         rates = was if how == "rates" else np.zeros(400)
-        order = OldLabels(start, values, rates).order(np.random.default_rng([seed, 92]).random(400))
+        order = LoadedLabels(start, values, rates).order(np.random.default_rng([seed, 92]).random(400))
         g, h, was_old = judge[order], truth[order], old[order]
         prices = (Decimal("0.02"), Decimal(1))
-        base = Pool.of(g, h, prices=prices, seed=seed)
-        pool = Pool(
+        base = RehearsalPool.of(g, h, prices=prices, seed=seed)
+        pool = RehearsalPool(
             base.ratings, base.uniform, base.prices, start=start, old=values[order],
             given=rates[order] if how == "rates" else None,
         )  # fmt: skip
@@ -138,7 +138,7 @@ def looked_again():
         truth = (rng.random(160) < 0.74).astype(float)
         judge = 0.75 * np.clip(0.15 + 0.7 * truth + rng.normal(0, 0.2, 160), 0, 1)
         estimand = ("pool", "population")[seed % 2]
-        pool = Pool.of(judge, truth, prices=(Decimal("0.005"), Decimal(1)), seed=seed)
+        pool = RehearsalPool.of(judge, truth, prices=(Decimal("0.005"), Decimal(1)), seed=seed)
         game = Rehearsal(pool, pool.terms(budget=Decimal(45), estimand=estimand))
         game.play()
         first = estimate_history(game.history, game.terms.wanted)

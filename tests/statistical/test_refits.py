@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ..bounds import FALSE_ALARM, fewest, most, so_many
 
@@ -38,7 +38,7 @@ def played(trial, *, says_something):
     g = np.clip(0.5 + 0.3 * (h - 0.5) + 0.25 * rng.standard_normal(ITEMS), 0.01, 0.99)
     said = word if says_something else rng.permutation(word)
     texts = [(f"w{k} n{i}",) for i, k in enumerate(said.tolist())]
-    pool = Pool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=trial)
+    pool = RehearsalPool.of(g, h, prices=(Decimal("0.05"), Decimal(1)), seed=trial)
     pool = replace(pool, texts=texts, trainer=by_word)
     game = Rehearsal(pool, pool.terms(budget=Decimal(220)))
     game.play()

@@ -12,7 +12,7 @@ from ratewise.campaign.clients.files import Received, SentOut, take_labels, writ
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import Labelling, People
 from ratewise.campaign.engine import Engine, run_engine
-from ratewise.campaign.export import check_output, export_folder, export_record, export_table, items_table
+from ratewise.campaign.export import check_output, export_folder, export_record, export_table, items_table, table_asked
 from ratewise.campaign.learner import Lesson, trainer_of
 from ratewise.campaign.lifecycle import (
     begin,
@@ -253,19 +253,14 @@ class Campaign:
             return now.is_running
 
     def export(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        ledger: bool = False,
-        answers: bool = False,
-        safe_cells: bool = False,
+        self, path: str | os.PathLike[str], *, ledger: bool = False, answers: bool = False, safe_cells: bool = False
     ) -> Table:
         """Write what was looked at, or the ledger, or who said what; the ending of `path` names the format.
 
         With `safe_cells`, texts that a spreadsheet would run as formulas get an apostrophe before them.
         """
         with self.look() as now:
-            return export_table(now, path, ledger=ledger, answers=answers, safe_cells=safe_cells)
+            return export_table(now, path, table_asked(ledger=ledger, answers=answers), safe_cells=safe_cells)
 
     def table(self) -> Table:
         """What `export` writes, without a file: `estimate_table` and `check` of it say what the campaign reports."""

@@ -1,4 +1,4 @@
-"""Prices that come from the items' texts: what a whole campaign may cost, and `verify`'s look at them."""
+"""What a campaign may cost by the prices of its raters and texts, before anyone is asked."""
 
 from dataclasses import dataclass
 from decimal import Decimal

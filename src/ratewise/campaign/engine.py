@@ -181,7 +181,7 @@ class Engine:
             if isinstance(action, p.Wait):
                 self._planned_at = time.monotonic()
                 return None
-            if isinstance(action, p.Refit):
+            if isinstance(action, p.Train):
                 try:
                     await self._refit(patiently)
                 except _StoppedError:
@@ -215,7 +215,7 @@ class Engine:
         self._next_plan = self.client.settled + min((n for n in (state.weak_open, state.strong_open) if n), default=0)
         if carry_out(self.store, self.reader.items, state, action):
             return action
-        if isinstance(action, p.GiveUp | p.Draw | p.Close):  # others have in hand what is left, or took it back
+        if isinstance(action, p.GiveUp | p.DrawItems | p.Close):  # others have in hand what is left, or took it back
             return p.Wait()
         assert state.open is not None
         self._cut = state.open.number

@@ -16,17 +16,15 @@ import numpy as np
 from scipy import special
 
 from ratewise.campaign.history import History
-from ratewise.campaign.strata import Inputs, estimate_strata, largest_rating_off, stratified
-from ratewise.core import estimate as core
+from ratewise.campaign.strata import Inputs, largest_rating_off, stratified
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.design.chain import StepSeen, carried, pooled_steps
-from ratewise.design.rounds import LearnedRating, PooledDraw, estimate_seen, learned_rating, pooled_draw
+from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
-from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.export_terms import ExportTerms, Pooled, widened, with_known
+from ratewise.questions.export_terms import Pooled, ExportTerms, estimate_pooled, widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -36,7 +34,7 @@ _FAR = 1e9  # times as wide as asked for: further than any money goes, and its s
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Target:
     """What is to be estimated."""
 
     level: float
@@ -64,80 +62,71 @@ class Look:
     more: bool = False  # rounds that were open meanwhile are still to come
 
     @classmethod
-    def of(cls, wanted: Wanted, *, changed: bool, ended: bool, more: bool) -> "Look":
+    def of(cls, wanted: Target, *, changed: bool, ended: bool, more: bool) -> "Look":
         """That for looking where there is a target, or where the goal was `changed` after somebody had looked."""
         if wanted.target_se is None and not changed:
             return cls(anytime=False)
         return cls(anytime=True, ended=ended and not changed, more=more)
 
 
-def level_of_look(wanted: Wanted, look: int) -> float:
+LOOK_NOW = Look(anytime=True)
+
+
+def level_of_look(wanted: Target, look: int) -> float:
     """Level of the interval after this many rounds, chosen so that the intervals of all rounds hold together."""
     share = 1.0 if wanted.target_se is None else 1.0 - _AT_STOP
     return 1.0 - share * (1.0 - wanted.level) / (look * (look + 1))
 
 
-def level_at_stop(wanted: Wanted) -> float:
+def level_at_stop(wanted: Target) -> float:
     """Level of the interval at which a campaign with a target stops."""
     return 1.0 - _AT_STOP * (1.0 - wanted.level)
 
 
-def estimate_history(history: History, wanted: Wanted, *, level: float | None = None) -> Estimate | None:
+def estimate_history(history: History, wanted: Target, *, level: float | None = None) -> Estimate | None:
     """The estimate from all closed rounds; `None` before the first strong rating."""
     given = wanted.level if level is None else level
     return history.fits.once(("estimate", wanted, given), lambda: _estimate(history, wanted, given))
 
 
-def _estimate(history: History, wanted: Wanted, given: float) -> Estimate | None:
-    found = _drawn(history, wanted, given)
+def _estimate(history: History, wanted: Target, given: float) -> Estimate | None:
+    try:
+        pooled = pooled_rounds(history, wanted)
+        found = None if pooled is None else estimate_pooled(pooled, level=given)
+    except MissingAnswersError:
+        return None
     return None if found is None else with_known(found, wanted.known, wanted.known_mean, wanted.size)
 
 
-def _drawn(history: History, wanted: Wanted, given: float) -> Estimate | None:
-    """The estimate of the items that can be drawn; `None` without a label."""
+def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
+    """Closed rounds as one draw: what stands in the weak rating's place, pooled rates, and how they are combined.
+
+    `None` without a label, and while some stratum has no item looked at.
+    """
     if history.labels == 0:
         return None
-    pool = wanted.size if wanted.estimand == "pool" else None
-    try:
-        if wanted.inputs is not None:
-            return estimate_strata(
-                history, wanted.inputs, level=given, estimand=wanted.estimand, bounds=wanted.bounds
-            )  # fmt: skip
-        if history.seen is not None:
-            return estimate_seen(
-                history.seen, level=given, estimand=wanted.estimand, pool_size=pool, missing=history.looked.missing,
-                bounds=wanted.bounds, clusters=history.looked.clusters, learned=lambda: _rating(history),
-            )  # fmt: skip
-        if history.steps is not None:
-            return _steps(history, history.steps, wanted, given, pool)
-        return _chain(history, wanted, given, pool)
-    except MissingAnswersError:
-        return None
-
-
-def _rating(history: History) -> LearnedRating:
-    """f of all items; it depends on neither the level nor the estimand."""
-    assert history.seen is not None
-    seen = history.seen
-    return history.fits.once("rating", lambda: learned_rating(seen, history.looked.clusters))
-
-
-def _chain(history: History, wanted: Wanted, level: float, pool: float | None) -> Estimate:
-    weak, rates = chained(history)
-    looked = history.looked
-    return estimate_mean(
-        weak, looked.values[:, -1], rates, selected=looked.selected[:, -1], level=level, estimand=wanted.estimand,
-        pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
+    low, high = wanted.bounds
+    terms = ExportTerms(
+        campaign="", method="difference", estimand=wanted.estimand,
+        pool_size=wanted.size if wanted.estimand == "pool" else None, low=low, high=high, variance_factor=1.0,
+        level=wanted.level, level_at=wanted.level,
     )  # fmt: skip
-
-
-def _steps(history: History, seen: StepSeen, wanted: Wanted, level: float, pool: float | None) -> Estimate:
-    p, looked = stepped(history, seen), history.looked
-    return core.estimate_mean(
-        p.weak, looked.values[:, -1], p.rates, method="difference", selected=p.asked, level=level,
-        estimand=wanted.estimand, pool_size=pool, bounds=wanted.bounds, clusters=looked.clusters,
-        variance_factor=p.factor,
-    )  # fmt: skip
+    looked, seen = history.looked, history.seen
+    if wanted.inputs is not None:
+        return stratified(history, wanted.inputs, terms)
+    if seen is not None:
+        p = history.fits.once("pair", lambda: pooled_draw(seen, missing=looked.missing, clusters=looked.clusters))
+        terms = replace(terms, variance_factor=p.factor)
+        return Pooled(terms, p.weak, seen.strong, p.rates, p.asked, clusters=looked.clusters)
+    strong = looked.values[:, -1]
+    if history.steps is None:
+        weak, rates = chained(history)
+        asked = np.asarray(looked.selected[:, -1])
+        return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
+    p, design = stepped(history, history.steps), history.steps.design
+    raters = (design.first[-1], *design.steps, looked.values.shape[1])
+    terms = replace(terms, variance_factor=p.factor)
+    return Pooled(terms, p.weak, strong, p.rates, p.asked, clusters=looked.clusters, raters=raters)
 
 
 def stepped(history: History, seen: StepSeen) -> PooledDraw:
@@ -160,23 +149,25 @@ def chained(history: History) -> tuple[Floats, Floats]:
     return np.where(asked_before, carried(weak), np.nan), looked.rates
 
 
-def anytime_estimate(
-    history: History, wanted: Wanted, *, ended: bool = False, more: bool = False
-) -> Estimate | None:  # fmt: skip
+def anytime_estimate(history: History, wanted: Target, *, more: bool = False) -> Estimate | None:
     """The estimate with the interval that may be looked at after every round.
 
-    `ended` says that a campaign with a target is over, whether it was reached or not: by its own rules, not because
-    somebody had seen enough. `more` says that it does not stop at these rounds, as others were open meanwhile.
+    `more` says that a campaign with a target does not stop at these rounds, as others were open meanwhile.
     """
-    return history.fits.once(
-        ("anytime", wanted, ended, more), lambda: _anytime(history, wanted, ended=ended, more=more)
-    )  # fmt: skip
+    return final_estimate(history, wanted, Look(anytime=True, more=more))
 
 
-def _anytime(history: History, wanted: Wanted, *, ended: bool, more: bool) -> Estimate | None:
+def final_estimate(history: History, wanted: Target, look: Look) -> Estimate | None:
+    """The estimate with the interval that the campaign ends with."""
+    return history.fits.once(("look", wanted, look), lambda: _looked_at(history, wanted, look))
+
+
+def _looked_at(history: History, wanted: Target, look: Look) -> Estimate | None:
+    if not look.anytime:
+        return estimate_history(history, wanted)
     if history.rounds == 0:
         return None
-    level, unseen = look_of(history, wanted, ended=ended, more=more)
+    level, unseen = level_and_room(history, wanted, look)
     found = estimate_history(history, wanted, level=level)
     if found is None:
         return None
@@ -184,25 +175,33 @@ def _anytime(history: History, wanted: Wanted, *, ended: bool, more: bool) -> Es
     return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
 
 
-def final_estimate(history: History, wanted: Wanted, look: Look) -> Estimate | None:
-    """The estimate with the interval that the campaign ends with."""
+def level_and_room(history: History, wanted: Target, look: Look) -> tuple[float, float]:
+    """The level of this look's interval, and the variance it is widened by."""
     if not look.anytime:
-        return estimate_history(history, wanted)
-    return anytime_estimate(history, wanted, ended=look.ended, more=look.more)
-
-
-def look_of(history: History, wanted: Wanted, *, ended: bool = False, more: bool = False) -> tuple[float, float]:
-    """The level of the interval that may be looked at now, and the variance it is widened by."""
-    found = None if wanted.target_se is None or more else _at_stop(history, wanted)
-    if found is None or not (ended or _is_narrow(found, wanted)):
+        return wanted.level, 0.0
+    found = None if wanted.target_se is None or look.more else _at_stop(history, wanted)
+    if found is None or not (look.ended or _is_narrow(found, wanted)):
         return level_of_look(wanted, history.rounds), 0.0
     return level_at_stop(wanted), _unseen(history, wanted)
+
+
+def pooled_of(history: History, wanted: Target, look: Look, *, campaign: str) -> Pooled | None:
+    """What an export hands on, so that `estimate` says what `report` says; `None` where there is no estimate yet."""
+    pooled = None if estimate_history(history, wanted) is None else pooled_rounds(history, wanted)
+    if pooled is None:
+        return None
+    level, unseen = level_and_room(history, wanted, look)
+    terms = replace(
+        pooled.terms, campaign=campaign, level_at=level, unseen=unseen, anytime=look.anytime, known=wanted.known,
+        known_mean=wanted.known_mean,
+    )  # fmt: skip
+    return replace(pooled, terms=terms)
 
 
 # Towards a precision
 
 
-def is_precise(history: History, wanted: Wanted) -> bool:
+def is_precise(history: History, wanted: Target) -> bool:
     """Whether the interval is as narrow as the target asks."""
     if wanted.target_se is None or history.rounds == 0:
         return False
@@ -210,13 +209,13 @@ def is_precise(history: History, wanted: Wanted) -> bool:
     return found is not None and _is_narrow(found, wanted)
 
 
-def money_to_precision(history: History, wanted: Wanted, spent: float, *, start: float, least: float) -> float:
+def money_to_precision(history: History, wanted: Target, spent: float, *, start: float, least: float) -> float:
     """Money that the precision is expected to take; `start` while nothing is known.
 
     Squared error around the population's mean falls as one over the money. That around the pool's own mean is smaller
     by the same amount whatever is spent.
     """
-    around: list[Wanted] = [wanted, replace(wanted, estimand="population")]
+    around: list[Target] = [wanted, replace(wanted, estimand="population")]
     found = [_at_stop(history, each) if history.labels > 1 else None for each in around]
     ends = [estimate.interval for estimate in found if estimate is not None and estimate.interval is not None]
     if len(ends) < 2 or spent <= 0:
@@ -226,7 +225,7 @@ def money_to_precision(history: History, wanted: Wanted, spent: float, *, start:
     return max(more, least, _LEAST_STEP * spent)
 
 
-def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
+def _at_stop(history: History, wanted: Target) -> Estimate | None:
     """The estimate with its stopping interval, widened for rare answers that have not come up yet.
 
     Campaigns that stop early are those whose variance looks small, and that is often so because the rare mistakes of
@@ -239,7 +238,7 @@ def _at_stop(history: History, wanted: Wanted) -> Estimate | None:
     return widened(found, level, _unseen(history, wanted), wanted.bounds)
 
 
-def _unseen(history: History, wanted: Wanted) -> float:
+def _unseen(history: History, wanted: Target) -> float:
     """Variance that unseen kinds of answers would add: errors as large as the largest seen, or half a 0/1 scale."""
     looked = history.looked
     use = ~np.isnan(looked.values[:, -1])
@@ -265,52 +264,12 @@ def _unseen(history: History, wanted: Wanted) -> float:
     return share**2 * _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 
 
-def _is_narrow(found: Estimate, wanted: Wanted) -> bool:
+def _is_narrow(found: Estimate, wanted: Target) -> bool:
     return found.interval is not None and _over_target(found.interval, wanted) <= 1.0
 
 
-def _over_target(interval: tuple[float, float], wanted: Wanted) -> float:
+def _over_target(interval: tuple[float, float], wanted: Target) -> float:
     """Width of the interval relative to a plain interval with the target's standard error."""
     assert wanted.target_se is not None
     wide = 0.5 * (interval[1] - interval[0]) / float(special.ndtri(0.5 + wanted.level / 2))
     return min(wide / wanted.target_se, _FAR)
-
-
-def pooled_of(history: History, wanted: Wanted, look: Look, *, campaign: str) -> Pooled | None:
-    """Closed rounds as one draw; `None` where there is no estimate yet."""
-    if estimate_history(history, wanted) is None:
-        return None
-    level, unseen = wanted.level, 0.0
-    if look.anytime:
-        level, unseen = look_of(history, wanted, ended=look.ended, more=look.more)
-    pool = wanted.size if wanted.estimand == "pool" else None
-    terms = ExportTerms(
-        campaign=campaign, method="difference", estimand=wanted.estimand, pool_size=pool, low=wanted.bounds[0],
-        high=wanted.bounds[1], variance_factor=1.0, level=wanted.level, level_at=level, unseen=unseen,
-        anytime=look.anytime, known=wanted.known, known_mean=wanted.known_mean,
-    )  # fmt: skip
-    looked = history.looked
-    if wanted.inputs is not None:
-        return _stratified(history, wanted, terms)
-    if history.seen is not None:
-        p = pooled_draw(history.seen, missing=looked.missing, clusters=looked.clusters)
-        terms = replace(terms, variance_factor=p.factor)
-        return Pooled(terms, p.weak, history.seen.strong, p.rates, p.asked, clusters=looked.clusters)
-    if history.steps is not None:
-        p = stepped(history, history.steps)
-        terms = replace(terms, variance_factor=p.factor)
-        design, last = history.steps.design, looked.values.shape[1]
-        raters = (design.first[-1], *design.steps, last)
-        return Pooled(terms, p.weak, looked.values[:, -1], p.rates, p.asked, clusters=looked.clusters, raters=raters)
-    weak, rates = chained(history)
-    strong, asked = looked.values[:, -1], np.asarray(looked.selected[:, -1])
-    return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
-
-
-def _stratified(history: History, wanted: Wanted, terms: ExportTerms) -> Pooled | None:
-    assert wanted.inputs is not None
-    p = stratified(history, wanted.inputs, wanted.bounds)
-    if p is None:
-        return None
-    terms = replace(terms, variance_factor=p.factor, method=p.method, sizes=p.sizes)
-    return Pooled(terms, p.weak, p.strong, p.rates, p.asked, strata=p.names)

@@ -1,15 +1,16 @@
-"""Everything that was looked at, as one table: the items' own columns, ratings, rates and draws; or the ledger."""
+"""What is taken out of a campaign: its items, its ledger or its answers as a table, its record, or all in a folder."""
 
 import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.items import Facts, LoggedItems
 from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.snapshot import Snapshot
@@ -22,7 +23,6 @@ from ratewise.store import audit
 from ratewise.store.archive import write_record
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
-from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.write import replacing
 from ratewise.tables.write import safe_cells as make_safe
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[-+]?[0-9]+)?", re.IGNORECA
 _STATES = {OPEN: "open", ANSWERED: "answered", MISSING: "missing"}
 
 
-def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = None) -> Table:
+def items_table(now: Snapshot) -> Table:
     """A row for each item looked at, in the order it was: its columns, then what each rater said and how it was drawn.
 
     `rate` is the chance that the item had of a strong rating in all complete rounds together, `rate_in_round` in its
@@ -41,35 +41,27 @@ def export_items(spec: Spec, store: Store, looked: int, pooled: Pooled | None = 
     Where items are chosen by strata, `weight` is what each counts; where not all were looked at, `pool_size` is how
     many there are.
     """
+    spec, facts = now.spec, now.facts
+    looked = now.state.history.items if now.state.open is None else now.state.open.end
     if looked == 0:
         raise InputError("no item was looked at yet; there is nothing to export")
-    columns: dict[str, list[Any]] = {}
-    for first, end in audit.pieces(looked):
-        rows = audit.item_contents(store, first, end)
-        contents = [json.loads(row.content) for row in rows]
-        for name in contents[0]:
-            columns.setdefault(name, []).extend(content.get(name) for content in contents)
-    rounds = {row.number: row for row in store.rounds()}
+    contents = [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, looked)]
+    columns = {name: [content.get(name) for content in contents] for name in contents[0]}
     number = np.zeros(looked, dtype=np.int64)
-    for row in rounds.values():
+    for row in now.store.rounds():
         number[row.first :] = row.number
-    added: dict[str, Any] = {"item_id": _ids(store, looked), "position": np.arange(looked), "round": number}
-    added |= _ratings(spec, store, looked)
-    facts = Facts.of(store)
+    added: dict[str, Any] = {"item_id": _ids(now, looked), "position": np.arange(looked), "round": number}
+    added |= _ratings(now, looked)
     if looked < facts.to_draw_from:
         added[POOL_SIZE] = np.full(looked, facts.to_draw_from)
     if facts.inputs is not None:
-        code = LoggedItems(spec, store, facts).looked(0, looked).strata
+        code = now.items.looked(0, looked).strata
         assert code is not None
         added["weight"] = facts.inputs.item_weights(code)
-    if pooled is not None:
-        added |= _as_estimated(spec, pooled, looked)
-    return read_table(
-        {
-            **{name: _array(values) if name == spec.items.id else typed(values) for name, values in columns.items()},
-            **added,
-        }
-    )
+    if now.pooled is not None:
+        added |= _as_estimated(spec, now.pooled, looked)
+    own = {name: _array(values) if name == spec.items.id else typed(values) for name, values in columns.items()}
+    return read_table(own | added)
 
 
 def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
@@ -106,20 +98,19 @@ def _filled(values: Any, looked: int) -> Any:
     return np.concatenate([values, np.full(looked - values.size, np.nan)])
 
 
-def export_ledger(spec: Spec, store: Store, items: int) -> Table:
+def ledger_table(now: Snapshot) -> Table:
     """A row for each movement of money, in the order they were made."""
-    of_items = (row for first, end in audit.pieces(items) for row in audit.ledger_rows(store, first, end))
-    rows = sorted((*of_items, *audit.unplaced_rows(store)), key=_by_id)
+    moved = (*audit.walk(audit.ledger_rows, now.store, now.facts.items), *audit.unplaced_rows(now.store))
+    rows = sorted(moved, key=attrgetter("id"))
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
-    names = [_payee(spec, row) for row in rows]
     places = [row.position for row in rows]
     return read_table(
         {
             "at": _array([row.at for row in rows]),
             "kind": _array([row.kind for row in rows]),
             "position": _array(places) if None in places else np.array(places),
-            "rater": _array(names),
+            "rater": _array([_payee(now.spec, row) for row in rows]),
             "attempt": _array([row.attempt for row in rows]),
             "amount": _array([f"{to_money(row.amount):f}" for row in rows]),
         }
@@ -133,17 +124,17 @@ def _payee(spec: Spec, row: Any) -> str | None:
     return None if row.step is None else spec.at(row.step).name
 
 
-def export_answers(spec: Spec, store: Store, items: int) -> Table:
+def answers_table(now: Snapshot) -> Table:
     """A row for each answer of a person, by item, in the order they were given."""
-    rows = [row for first, end in audit.pieces(items) for row in audit.answer_rows(store, first, end)]
+    rows = list(audit.walk(audit.answer_rows, now.store, now.facts.items))
     if not rows:
         raise InputError("nobody has answered yet; there is nothing to export")
-    ids = _ids(store, items)
+    ids = _ids(now, now.facts.items)
     return read_table(
         {
             "item_id": _array([ids[row.position] for row in rows]),
             "position": np.array([row.position for row in rows]),
-            "rater": _array([spec.at(row.step).name for row in rows]),
+            "rater": _array([now.spec.at(row.step).name for row in rows]),
             "annotator": _array([row.annotator for row in rows]),
             "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
             "note": _array([row.note for row in rows]),
@@ -165,30 +156,26 @@ def _told_by_the_page(rows: Sequence[Any]) -> dict[str, Any]:
     return out
 
 
-def _by_id(row: Any) -> int:
-    return int(row.id)
+def _ids(now: Snapshot, looked: int) -> Any:
+    return _array([row.id for row in audit.walk(audit.item_keys, now.store, looked)])
 
 
-def _ids(store: Store, looked: int) -> Any:
-    return _array([row.id for first, end in audit.pieces(looked) for row in audit.item_keys(store, first, end)])
-
-
-def _ratings(spec: Spec, store: Store, looked: int) -> dict[str, Any]:
+def _ratings(now: Snapshot, looked: int) -> dict[str, Any]:
     """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
+    spec, store = now.spec, now.store
     values = np.full((looked, len(spec.raters)), np.nan)
     doubts = values.copy()
     states = np.full((looked, len(spec.raters)), "", dtype=object)
     rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
-    for first, end in audit.pieces(looked):
-        for row in audit.rating_rows(store, first, end):
-            k = rater_of(spec, row.step)
-            states[row.position, k] = _STATES[row.state]
-            if row.value is not None:
-                values[row.position, k] = row.value
-                doubts[row.position, k] = np.nan if row.doubt is None else row.doubt
-        for row in audit.draw_rows(store, first, end):
-            k = rater_of(spec, row.step)
-            rates[row.position, k], selected[row.position, k] = row.rate, row.selected
+    for row in audit.walk(audit.rating_rows, store, looked):
+        k = rater_of(spec, row.step)
+        states[row.position, k] = _STATES[row.state]
+        if row.value is not None:
+            values[row.position, k] = row.value
+            doubts[row.position, k] = np.nan if row.doubt is None else row.doubt
+    for row in audit.walk(audit.draw_rows, store, looked):
+        k = rater_of(spec, row.step)
+        rates[row.position, k], selected[row.position, k] = row.rate, row.selected
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
         out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
@@ -262,15 +249,12 @@ def _same(one: str, other: str) -> bool:
 
 
 RECORD = "record.jsonl"
-TABLES: dict[str, dict[str, bool]] = {  # names in a folder
-    "rated.csv": {},
-    "ledger.csv": {"ledger": True},
-    "answers.csv": {"answers": True},
-}
+FILES = {"rated.csv": "items", "ledger.csv": "ledger", "answers.csv": "answers"}  # of a folder
+_TABLES = {"items": items_table, "ledger": ledger_table, "answers": answers_table}
 
 
 @dataclass(frozen=True, slots=True)
-class TakenOut:
+class Exported:
     """What was written, for programs and in words, and the head of the record at that moment."""
 
     shown: dict[str, Any]
@@ -278,56 +262,45 @@ class TakenOut:
     head: str
 
 
-def take_out(
+def export(
     now: Snapshot, output: str, *, ledger: bool, answers: bool, record: bool, safe_cells: bool = False
-) -> TakenOut:
+) -> Exported:
     """Export by the form of `output`: a folder gets everything, a file gets one table or the record."""
     if os.path.isdir(output) or output.endswith(("/", os.sep)):
         if ledger or answers or record:
             raise InputError("a folder gets all tables and the record; leave --ledger, --answers and --record out")
         files, head = export_folder(now, output, safe_cells=safe_cells)
-        return TakenOut({"files": list(files)}, f"{', '.join(files)} written to {output}", head)
+        return Exported({"files": list(files)}, f"{', '.join(files)} written to {output}", head)
     if record:
         if ledger or answers or output == "-":
             raise InputError("the record is a file by itself; name one with -o, without --ledger and --answers")
         said = f"The record was written to {output}; check it with: ratewise verify {output}"
-        return TakenOut({}, said, export_record(now, output))
-    table = export_table(now, output, ledger=ledger, answers=answers, safe_cells=safe_cells)
+        return Exported({}, said, export_record(now, output))
+    table = export_table(now, output, table_asked(ledger=ledger, answers=answers), safe_cells=safe_cells)
     shown = {"rows": table.rows, "columns": list(table.columns)}
-    return TakenOut(shown, f"{table.rows:,} rows written to {output}.", now.head)
+    return Exported(shown, f"{table.rows:,} rows written to {output}.", now.head)
+
+
+def table_asked(*, ledger: bool, answers: bool) -> str:
+    """The one table that is asked for."""
+    if ledger and answers:
+        raise InputError("the ledger and the answers are two tables; export one of them at a time")
+    return "ledger" if ledger else "answers" if answers else "items"
 
 
 def export_table(
-    now: Snapshot,
-    path: str | os.PathLike[str],
-    *,
-    ledger: bool = False,
-    answers: bool = False,
-    safe_cells: bool = False,
+    now: Snapshot, path: str | os.PathLike[str], name: str = "items", *, safe_cells: bool = False
 ) -> Table:
-    """What was looked at, or the ledger, or who said what; the ending of `path` names the format."""
+    """Write the items, the ledger or the answers; the ending of `path` names the format."""
     check_output(now.spec, path)
-    if ledger and answers:
-        raise InputError("the ledger and the answers are two tables; export one of them at a time")
-    if ledger:
-        table = export_ledger(now.spec, now.store, now.facts.items)
-    elif answers:
-        table = export_answers(now.spec, now.store, now.facts.items)
-    else:
-        table = items_table(now)
+    table = _TABLES[name](now)
     table = make_safe(table) if safe_cells else table
     write_table(table, path)
     return table
 
 
-def items_table(now: Snapshot) -> Table:
-    """What was looked at: the table that an export writes."""
-    end = now.state.history.items if now.state.open is None else now.state.open.end
-    return export_items(now.spec, now.store, end, now.pooled)
-
-
 def export_record(now: Snapshot, path: str | os.PathLike[str]) -> str:
-    """The whole record; returns its head."""
+    """Write the whole record; returns its head."""
     check_output(now.spec, path)
     with replacing(os.fspath(path)) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         write_record(now.store, file)
@@ -337,13 +310,11 @@ def export_record(now: Snapshot, path: str | os.PathLike[str]) -> str:
 def export_folder(
     now: Snapshot, folder: str | os.PathLike[str], *, safe_cells: bool = False
 ) -> tuple[tuple[str, ...], str]:
-    """All tables that have rows, and the record; returns the files' names and the head."""
+    """Write all tables that have rows, and the record; returns the files' names and the head."""
     os.makedirs(folder, exist_ok=True)
     written = []
-    for name, which in TABLES.items():
-        try:
-            export_table(now, os.path.join(folder, name), safe_cells=safe_cells, **which)
-        except InputError:  # no rows yet, or nobody is a person
-            continue
-        written.append(name)
+    for file, name in FILES.items():
+        with suppress(InputError):  # no rows yet, or nobody is a person
+            export_table(now, os.path.join(folder, file), name, safe_cells=safe_cells)
+            written.append(file)
     return (*written, RECORD), export_record(now, os.path.join(folder, RECORD))

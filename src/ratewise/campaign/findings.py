@@ -1,4 +1,4 @@
-"""What a report says beyond the estimate: where judge and person differ, the slices, what more money would bring."""
+"""What a report says beyond the estimate: where judge and people differ, slices, calibration, more money."""
 
 import json
 import math
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.annotators import wilson
+from ratewise.campaign.estimates import LOOK_NOW, Look, level_and_room
+from ratewise.campaign.history import History
 from ratewise.campaign.items import LoggedItems
 from ratewise.campaign.planner.state import UNIT
 from ratewise.campaign.snapshot import Snapshot
@@ -19,7 +21,7 @@ from ratewise.core.ratings import Mask
 from ratewise.design.rounds import LearnedRating, below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import InputError
-from ratewise.questions.export_terms import with_known
+from ratewise.questions.export_terms import widened, with_known
 from ratewise.store import audit
 from ratewise.tables.table import no_column
 
@@ -40,7 +42,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class SliceFound:
+class CampaignSlice:
     """The items of one slice."""
 
     column: str
@@ -97,10 +99,65 @@ def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> D
     return Difference(str(row.id), float(weak[position]), float(strong[position]), max(texts, key=len, default=""))
 
 
+# People
+
+
+def human_only(history: History, now: Snapshot, last: Look = LOOK_NOW) -> Estimate | None:
+    """The estimate from the strong ratings of closed rounds alone, each counted by its rate; None for too few.
+
+    Without a weak rating the difference estimator is the ratio mean. Its interval may be looked at after every round,
+    or is the one to end with at the `last` look, as that of the estimate beside it. `None` too for strata and clusters.
+    """
+    seen = history.seen
+    if seen is None or history.looked.clusters is not None or now.facts.inputs is not None:
+        return None
+    asked = seen.labelled | history.looked.missing
+    if np.count_nonzero(seen.labelled) < 2:
+        return None
+    wanted = now.reader.terms.wanted
+    level, unseen = level_and_room(history, wanted, last)
+    try:
+        found = estimate_mean(
+            np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
+            level=level, estimand=now.spec.estimand, selected=asked,
+            pool_size=float(now.facts.pool) if now.spec.estimand == "pool" else None,
+            bounds=wanted.bounds,
+        )  # fmt: skip
+    except InputError:  # such as missing answers only
+        return None
+    return replace(widened(found, level, unseen, wanted.bounds), level=wanted.level)
+
+
+def judge_and_people(now: Snapshot) -> list[str]:
+    """How often the weak rater and people agree, in a sentence; none without a weak rater, or before there are labels.
+
+    A score is taken for the nearest end of the scale where people say one end or the other. Items that were drawn more
+    often count less, as in the estimate.
+    """
+    history = now.state.history
+    seen, weak = history.seen, history.looked.x.weak
+    if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
+        return []
+    both = seen.labelled & history.looked.x.rated
+    if np.count_nonzero(both) < 2:
+        return []
+    names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", int(np.count_nonzero(both))
+    low, high = now.spec.scale.low, now.spec.scale.high
+    on_scale = bool(weak[both].min() >= low and weak[both].max() <= high)
+    if now.spec.scale.kind == "binary" and on_scale:
+        said = seen.strong[both]  # 0.5 where two people differ: they agree half with either verdict
+        equal = np.where(weak[both] > 0.5 * (low + high), said, 1.0 - said)
+        share = float(np.average(equal, weights=1.0 / seen.rates()[both]))
+        return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
+    if np.ptp(weak[both]) == 0 or np.ptp(seen.strong[both]) == 0:
+        return []
+    return [f"correlation of {names}: {float(np.corrcoef(weak[both], seen.strong[both])[0, 1]):.2f} on {count:,} items"]
+
+
 # Slices
 
 
-def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[SliceFound, ...]:
+def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[CampaignSlice, ...]:
     """An estimate for every word of some columns; by default, of the features that are words.
 
     Each item has the rate of the whole campaign, and its rating is predicted by what all labels teach. Labels that were
@@ -148,8 +205,7 @@ def _word_columns(now: Snapshot) -> tuple[str, ...]:
 
 
 def _contents(now: Snapshot) -> list[dict[str, Any]]:
-    rows = (row for span in audit.pieces(now.facts.items) for row in audit.item_contents(now.store, *span))
-    return [json.loads(row.content) for row in rows]
+    return [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, now.facts.items)]
 
 
 def _word(value: object) -> str:
@@ -158,16 +214,16 @@ def _word(value: object) -> str:
 
 def _of_column(
     now: Snapshot, column: str, words: Any, learned: LearnedRating, known: Floats
-) -> list[SliceFound]:  # fmt: skip
+) -> list[CampaignSlice]:  # fmt: skip
     looked, last = words[: now.state.history.items], words[words.size - known.size :]
     counts = Counter(words.tolist()).most_common(_MOST_SLICES)
     return [
-        _slice(now, SliceFound(column, name, count, 0, None), looked == name, learned, known[last == name])
+        _slice(now, CampaignSlice(column, name, count, 0, None), looked == name, learned, known[last == name])
         for name, count in sorted(counts)
     ]
 
 
-def _slice(now: Snapshot, empty: SliceFound, here: Mask, learned: LearnedRating, known: Floats) -> SliceFound:
+def _slice(now: Snapshot, empty: CampaignSlice, here: Mask, learned: LearnedRating, known: Floats) -> CampaignSlice:
     """One slice; `known` are the ratings of its items that are never looked at."""
     history, items = now.state.history, empty.items
     assert history.seen is not None

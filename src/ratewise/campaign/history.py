@@ -1,7 +1,6 @@
 """What closed rounds have shown, as arrays: the only thing that later rounds and estimates may look at."""
 
 import json
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ from ratewise.design.rounds import pooled
 from ratewise.design.second_look import again_rates, scaled
 from ratewise.design.seen import Rule, Seen
 from ratewise.learn.covariates import Covariates, TextColumns
-from ratewise.store.queue import AgainRows
+from ratewise.store.queue import AgainRows, Units
 
 _T = TypeVar("_T")
 
@@ -65,22 +64,32 @@ class RoundPlan:
         """Whether the first rater sees every item."""
         return self.weak and (self.design is None or 0 in self.design.first)
 
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """Raters that a trial has not left out, by number."""
-        return worth_trying(self.hopes)
+    def asked(self, raters: int) -> Design:
+        """Who is asked besides the last of so many raters."""
+        if not self.weak:
+            return Design(())
+        return self.design or Design(worth_trying(self.hopes) or tuple(range(raters - 1)))
+
+    def uses(self, raters: int) -> list[int]:
+        """Raters that an item of this round may be shown to, by number."""
+        asked = self.asked(raters)
+        return [*asked.first, *asked.steps, raters - 1]
 
     def stages(self, later: int) -> tuple[slice, ...]:
         """Columns of the raters after the first that are drawn together, in turn."""
         return (slice(0, later),) if self.design is None or not self.weak else self.design.cuts(later)
 
-    def uses(self, raters: int) -> list[int]:
-        """Raters that an item of this round may be shown to, by number."""
-        if not self.weak:
-            return [raters - 1]
-        if self.design is None:
-            return [*self.kept, raters - 1] if self.hopes else list(range(raters))
-        return [*self.design.first, *self.design.steps, raters - 1]
+    def item_costs(self, worst: Units) -> Units:
+        """Money that must be there for each item before it is taken up; `worst` are the highest prices."""
+        return self.sure_costs(worst) if self.exact else np.asarray(worst[:, self.uses(worst.shape[1])].sum(axis=1))
+
+    def sure_costs(self, worst: Units) -> Units:
+        """What each item costs whatever is drawn: the ratings of those who see every item."""
+        return np.asarray(worst[:, list(self.asked(worst.shape[1]).first)].sum(axis=1))
+
+    def first_costs(self, worst: Units) -> Units:
+        """Cost of each item's first rating, asked for when it is taken up; 0 where it is not bought."""
+        return worst[:, 0] if self.asks_first else np.zeros_like(worst[:, 0])
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
@@ -117,7 +126,7 @@ class RoundPlan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looked:
+class LookedItems:
     """Items that were looked at, in the campaign's order."""
 
     x: Covariates  # weak is NaN, or a stand-in, where it was not bought or did not come
@@ -136,17 +145,17 @@ class Looked:
         """Strong ratings that were asked for and did not come."""
         return np.asarray(self.selected[:, -1] & np.isnan(self.values[:, -1]))
 
-    def unanswered(self) -> "Looked":
+    def unanswered(self) -> "LookedItems":
         """The same items while none of their strong ratings is in."""
         no_rated = None if self.rated is None else np.full_like(self.rated, np.nan)
         no_old = None if self.old is None else np.full_like(self.old, np.nan)
         return replace(self, values=np.full_like(self.values, np.nan), rated=no_rated, old=no_old)
 
-    def joined(self, more: "Looked") -> "Looked":
+    def joined(self, more: "LookedItems") -> "LookedItems":
         """The items of both, these first."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
         numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
-        return Looked(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
+        return LookedItems(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +179,7 @@ class Fits:
 class History:
     """All closed rounds, with what was computed from them."""
 
-    looked: Looked
+    looked: LookedItems
     rounds: int = 0
     alone: bool = False  # strong ratings are bought alone
     seen: Seen | None = None  # pooled rounds, for one weak and one strong rater
@@ -199,7 +208,7 @@ class History:
         told = tuple(None if own is None else none for own in doubts)
         x = Covariates(none, known, none if uncertainty else None, texts, doubts=told)
         table = np.empty((0, later_raters))
-        looked = Looked(x, none, table, table.astype(np.bool_), table)
+        looked = LookedItems(x, none, table, table.astype(np.bool_), table)
         return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)
 
     @property
@@ -235,12 +244,12 @@ class History:
         stand_in = float(known.mean()) if known.size else self.middle
         return replace(x, weak=np.where(np.isnan(x.weak), stand_in, x.weak), filled=None if x.rated.all() else ~x.rated)
 
-    def known_of(self, more: Looked) -> Covariates:
+    def known_of(self, more: LookedItems) -> Covariates:
         """What is known of items before the last rater is asked: first ratings, or what a design goes by."""
         x = self.filled(more.x)
         return x if self.design is None else self.design.covariates(x, more.values[:, :-1])
 
-    def joined(self, plan: RoundPlan, factor: float | None, more: Looked) -> "History":
+    def joined(self, plan: RoundPlan, factor: float | None, more: LookedItems) -> "History":
         """One more round, as it was planned, drawn and answered."""
         if plan.design is not None and self.design is None:
             return self._as_designed(plan.design).joined(plan, factor, more)
@@ -274,7 +283,7 @@ class History:
     def _rated_by_all(self) -> tuple[Covariates, Floats, Floats]:
         return self.looked.x, self.looked.values[:, :-1], self.looked.values[:, -1]
 
-    def _more_steps(self, steps: StepSeen, plan: RoundPlan, factor: float | None, more: Looked) -> StepSeen:
+    def _more_steps(self, steps: StepSeen, plan: RoundPlan, factor: float | None, more: LookedItems) -> StepSeen:
         assert isinstance(plan.rule, StepRule)
         rates = more.rates[:, [*(k - 1 for k in plan.rule.design.steps), -1]]
         x, said, rule = self.filled(more.x), more.values[:, :-1], plan.rule
@@ -313,7 +322,7 @@ class History:
             drew_nobody=not more.selected.any(), design=self.design, taught=self.taught,
         )  # fmt: skip
 
-    def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: Looked) -> Seen:
+    def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: LookedItems) -> Seen:
         assert plan.rule is None or isinstance(plan.rule, Rule)
         strong = more.values[:, -1]
         if more.old is not None:
@@ -323,7 +332,7 @@ class History:
             factor=factor, rates=more.rates[:, -1], given=more.given,
         )  # fmt: skip
 
-    def _mass_of_strata(self, seen: Seen, more: Looked) -> Floats:
+    def _mass_of_strata(self, seen: Seen, more: LookedItems) -> Floats:
         """Rates of the new round by what it added to the mass; those of earlier rounds for new items by their rules."""
         assert self.seen is not None
         assert more.strata is not None
@@ -347,8 +356,3 @@ class History:
 
 def _then(first: NDArray[Any] | None, then: NDArray[Any] | None) -> NDArray[Any] | None:
     return then if first is None or then is None else np.concatenate([first, then])
-
-
-def finite_or_none(x: float) -> float | None:
-    """JSON has no NaN."""
-    return x if math.isfinite(x) else None

@@ -1,19 +1,21 @@
 """The items of a campaign as the planner takes them: facts about them, their prices and ratings."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Wanted
-from ratewise.campaign.history import History, Looked
+from ratewise.campaign.estimates import Target
+from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.learner import Refits
-from ratewise.campaign.old_labels import COLUMNS, Start
+from ratewise.campaign.old_labels import Start
 from ratewise.campaign.raters import doubtful, knows_nothing
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.strata import Inputs
+from ratewise.campaign.strata import Codes, Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.covariates import Covariates, TextColumns
@@ -25,17 +27,48 @@ from ratewise.store.store import Store
 _MOST = 2**31 - 1  # items of a campaign: positions are 32 bits
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The numbers that the store keeps of each item: named parts, side by side."""
+
+    widths: Mapping[str, int]  # columns of each part
+
+    @classmethod
+    def of(cls, items: int, **parts: ArrayLike | None) -> tuple["Parts", Floats]:
+        """The parts that there are, and all of them together, items × columns."""
+        whole = {name: np.asarray(part).reshape(items, -1) for name, part in parts.items() if part is not None}
+        widths = {name: part.shape[1] for name, part in whole.items() if part.shape[1]}
+        return cls(widths), np.column_stack([np.empty((items, 0)), *whole.values()])
+
+    def part(self, numbers: Floats, name: str) -> Floats | None:
+        """One part of these numbers, items × columns; `None` where there is none."""
+        if name not in self.widths:
+            return None
+        names = list(self.widths)
+        first = sum(self.widths[one] for one in names[: names.index(name)])
+        return numbers[:, first : first + self.widths[name]]
+
+    def column(self, numbers: Floats, name: str) -> Floats | None:
+        """A part that is one column."""
+        part = self.part(numbers, name)
+        return None if part is None else part[:, 0]
+
+    def codes(self, numbers: Floats, name: str) -> Codes | None:
+        """A part that numbers the items' groups."""
+        part = self.column(numbers, name)
+        return None if part is None else part.astype(np.intp)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """What was found out when the items were loaded."""
 
     items: int
-    columns: int | None
+    parts: Parts
     prices: tuple[float, ...]
     inputs: Inputs | None = None
     start: Start | None = None
     teacher: Teacher | None = None
-    text: int = 0  # columns made from texts
     pool: int = 0  # rows of the pool that the items are the first of
 
     @property
@@ -51,25 +84,24 @@ class Facts:
     @classmethod
     def of(cls, store: Store) -> "Facts":
         """The facts as the store has them."""
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "text", "pool")
-        items, columns, prices, strata, start, taught, text, pool = (store.meta(key) for key in names)
-        chosen = None if strata is None else Inputs.from_json(strata)
-        begun = None if start is None else Start.from_json(start)
-        teacher = None if taught is None else Teacher.from_json(taught)
-        many, each = json.loads(columns or "null"), tuple(json.loads(prices or "[]"))
-        if int(items or 0) > _MOST:  # whoever goes through them would never end
-            raise ValueError(f"it says that it has {int(items or 0):,} items")
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "pool")
+        said, columns, prices, strata, start, taught, pool = (store.meta(key) for key in names)
+        items = int(said or 0)
+        if items > _MOST:  # whoever goes through them would never end
+            raise ValueError(f"it says that it has {items:,} items")
         return cls(
-            int(items or 0), many, each, chosen, begun, teacher, int(text or 0), int(pool or items or 0)
+            items, Parts(json.loads(columns or "{}")), tuple(json.loads(prices or "[]")),
+            None if strata is None else Inputs.from_json(strata), None if start is None else Start.from_json(start),
+            None if taught is None else Teacher.from_json(taught), int(pool or items),
         )  # fmt: skip
 
 
-def terms_of(spec: Spec, facts: Facts) -> p.Terms:
+def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
     """What decisions need of the TOML and the items."""
     bounds = spec.scale.low, spec.scale.high
     start = facts.start
     known, mean = facts.known, 0.0 if start is None else start.mean
-    wanted = Wanted(
+    wanted = Target(
         spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean,
         rows=facts.to_draw_from,
     )  # fmt: skip
@@ -77,7 +109,7 @@ def terms_of(spec: Spec, facts: Facts) -> p.Terms:
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
     first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
-    return p.Terms(
+    return p.CampaignTerms(
         facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
         teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
         refit=spec.refits,
@@ -104,12 +136,13 @@ def later_raters(spec: Spec) -> int:
     return max(len(spec.raters) - 1, 1)
 
 
-def empty_history(spec: Spec, facts: Facts, terms: p.Terms) -> History:
+def empty_history(spec: Spec, facts: Facts, terms: p.CampaignTerms) -> History:
     """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
     uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
     return History.empty(
-        terms.later_raters, columns=facts.columns, uncertainty=uncertainty, middle=middle, text=facts.text,
+        terms.later_raters, columns=facts.parts.widths.get("features"), uncertainty=uncertainty, middle=middle,
+        text=facts.parts.widths.get("text", 0),
         doubts=later_doubtful(spec, facts),
     )  # fmt: skip
 
@@ -123,14 +156,12 @@ class LoggedItems:
     facts: Facts
     refits: Refits | None = None
 
-    def looked(self, first: int, end: int) -> Looked:
+    def looked(self, first: int, end: int) -> LookedItems:
         """Items with all that is known of them."""
-        chosen, together = self.facts.inputs, self.spec.items.clusters is not None
+        chosen = self.facts.inputs
         found = looked_of(
-            self.store.item_rows(first, end, later_raters(self.spec)),
-            uncertainty=self.spec.items.uncertainty is not None, strata=chosen is not None, clusters=together,
-            start=self.facts.start, doubtful=doubtful(self.spec), text=self.facts.text,
-            later=later_doubtful(self.spec, self.facts),
+            self.store.item_rows(first, end, later_raters(self.spec)), self.facts.parts, start=self.facts.start,
+            doubtful=doubtful(self.spec), later=later_doubtful(self.spec, self.facts),
         )  # fmt: skip
         if self.refits is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
@@ -138,9 +169,8 @@ class LoggedItems:
 
     def known(self, first: int, end: int) -> Floats | None:
         """Strong ratings that were there before the campaign, NaN where none; None where it began without any."""
-        if self.facts.start is None:
-            return None
-        return _known(self.store.item_rows(first, end, later_raters(self.spec)))
+        rows = self.store.item_rows(first, end, later_raters(self.spec))
+        return self.facts.parts.column(rows.numbers, "label")
 
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
@@ -148,14 +178,10 @@ class LoggedItems:
         if any(rater.price is None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
         columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
-        if end > first and self.facts.start is not None:
-            old = _known(self.store.item_rows(first, end, later_raters(self.spec)))
+        old = self.known(first, end) if end > first and self.facts.start is not None else None
+        if old is not None:
             columns[-1] = np.where(np.isnan(old), columns[-1], 0)
         return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
-
-
-def _known(rows: ItemRows) -> Floats:
-    return np.asarray(rows.numbers[:, -COLUMNS])
 
 
 def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
@@ -166,26 +192,23 @@ def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
 
 
 def looked_of(
-    rows: ItemRows, *, uncertainty: bool, strata: bool = False, clusters: bool = False, start: Start | None = None,
-    doubtful: float | None = None, text: int = 0, later: tuple[float | None, ...] = (),
-) -> Looked:  # fmt: skip
-    """Items from their stored numbers: uncertainty, features, texts, stratum or cluster, old label with its rate."""
-    numbers, old, given = rows.numbers, None, None
-    if start is not None:
-        numbers, old, given = numbers[:, :-COLUMNS], numbers[:, -COLUMNS], numbers[:, -1]
-    first, end = int(uncertainty), numbers.shape[1] - int(strata or clusters)
-    own = numbers[:, 0] if uncertainty else None
+    rows: ItemRows, parts: Parts, *, start: Start | None = None, doubtful: float | None = None,
+    later: tuple[float | None, ...] = (),
+) -> LookedItems:  # fmt: skip
+    """Items from their stored numbers."""
+    own = parts.column(rows.numbers, "uncertainty")
     if doubtful is not None and rows.doubts is not None:
         own = _told(rows.doubts[:, 0], doubtful)
-    known = numbers[:, first : end - text] if end - text > first else None
-    texts = TextColumns.of(numbers[:, end - text : end]) if text else None
-    x = Covariates(rows.values[:, 0], known, own, texts, doubts=_later_doubts(rows, later))
-    code = numbers[:, end].astype(np.intp) if strata or clusters else None
+    texts, pooled = parts.part(rows.numbers, "text"), start is not None and start.pooled
+    x = Covariates(
+        rows.values[:, 0], parts.part(rows.numbers, "features"), own, None if texts is None else TextColumns.of(texts),
+        doubts=_later_doubts(rows, later),
+    )  # fmt: skip
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
-    return Looked(
-        x, rows.uniform, rows.rates, rows.selected, values, strata=code if strata else None,
-        clusters=code if clusters else None, old=old if start is not None and start.pooled else None,
-        given=given if start is not None and start.pooled else None,
+    return LookedItems(
+        x, rows.uniform, rows.rates, rows.selected, values, strata=parts.codes(rows.numbers, "stratum"),
+        clusters=parts.codes(rows.numbers, "cluster"), old=parts.column(rows.numbers, "label") if pooled else None,
+        given=parts.column(rows.numbers, "label_rate") if pooled else None,
     )  # fmt: skip
 
 

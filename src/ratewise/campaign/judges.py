@@ -1,4 +1,8 @@
-"""What a campaign knows of its LLM judges: where their probabilities come from, who answered, what was lost."""
+"""LLM judges of a campaign, as their ratings show them; and a judge's ratings of a whole table, without a campaign.
+
+Behind `judge_table` is a campaign with one rater that is asked about every item, so that all its care for money,
+limits, crashes and repeated texts holds there, too. Its store lies beside the output, and a second run goes on.
+"""
 
 import json
 import os
@@ -34,7 +38,7 @@ _UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JudgeFound(Result):
+class JudgeSummary(Result):
     """One judge of a campaign, as its ratings show it."""
 
     name: str
@@ -82,7 +86,7 @@ class JudgeFound(Result):
         return out | {"answered_as": dict(self.answered_as), "position_effect": place}
 
 
-def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
+def judges_found(now: Snapshot) -> tuple[JudgeSummary, ...]:
     """Every LLM judge of a campaign."""
     raters = ((step, now.spec.at(step)) for step in now.spec.steps)
     return tuple(
@@ -92,16 +96,12 @@ def judges_found(now: Snapshot) -> tuple[JudgeFound, ...]:
     )
 
 
-def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeFound:
+def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeSummary:
     ladder, prices = (now.store.meta(fact_name(name, fact)) for fact in ("ladder", "prices"))
-    looked = now.status.looked
-    rows = [
-        row for first, end in audit.pieces(looked) for row in audit.rating_rows(now.store, first, end)
-        if row.step == step
-    ]  # fmt: skip
+    rows = [row for row in audit.walk(audit.rating_rows, now.store, now.status.looked) if row.step == step]
     notes = [row.note or "" for row in rows if row.state == ANSWERED]
     is_alike = len(notes) >= MANY_ALIKE and all("alike" in _facts(note) for note in notes)
-    return JudgeFound(
+    return JudgeSummary(
         name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
         None if prices is None else TokenPrices.from_json(prices).source, len(notes),
         sum(row.state == MISSING for row in rows), sum("bare" in _facts(note) for note in notes),
@@ -131,7 +131,7 @@ _UNIT = 1  # billionth: a budget is above 0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Judged(Result):
+class JudgedTable(Result):
     """What came of judging a table."""
 
     output: str
@@ -140,7 +140,7 @@ class Judged(Result):
     missing: int
     spent: Decimal
     reason: str  # why it ended
-    judge: JudgeFound | None
+    judge: JudgeSummary | None
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; the amount as text, so that it stays exact."""
@@ -158,7 +158,7 @@ def judge_table(
     table: str, output: str, *, settings: Mapping[str, Any], low: float | None = None, high: float | None = None,
     id_column: str | None = None, budget: str | None = None, format: str | None = None,
     progress: Progress | None = None,
-) -> Judged:  # fmt: skip
+) -> JudgedTable:  # fmt: skip
     """Rate every row of a table and write it with two columns more; `settings` are keys of an llm rater."""
     source = Path(table)
     relation = open_relation(source, format=format)
@@ -230,7 +230,7 @@ def _most(spec: Spec) -> Decimal:
     return to_money(_ATTEMPTS * total(most) + _UNIT)
 
 
-def _written(campaign: Campaign, read: Table, output: str, reason: str) -> Judged:
+def _written(campaign: Campaign, read: Table, output: str, reason: str) -> JudgedTable:
     with campaign.look() as now:
         found = _ratings(now.store, now.facts.items)
         judges = judges_found(now)
@@ -243,18 +243,14 @@ def _written(campaign: Campaign, read: Table, output: str, reason: str) -> Judge
     judge = judges[0] if judges else None
     if judge is not None and judge.priced == IN_TOML:  # there is none that anybody wrote
         judge = replace(judge, priced="as given")
-    return Judged(output, read.rows, rated, read.rows - rated, spent, reason, judge)
+    return JudgedTable(output, read.rows, rated, read.rows - rated, spent, reason, judge)
 
 
 def _ratings(store: Any, items: int) -> dict[str, tuple[float, float]]:
     """id → (rating, uncertainty), NaN where there is none."""
-    out: dict[str, tuple[float, float]] = {}
-    for first, end in audit.pieces(items):
-        names = {row.position: row.id for row in audit.item_keys(store, first, end)}
-        for row in audit.rating_rows(store, first, end):
-            if row.value is not None:
-                out[names[row.position]] = row.value, np.nan if row.doubt is None else row.doubt
-    return out
+    names = {row.position: row.id for row in audit.walk(audit.item_keys, store, items)}
+    rows = (row for row in audit.walk(audit.rating_rows, store, items) if row.value is not None)
+    return {names[row.position]: (row.value, np.nan if row.doubt is None else row.doubt) for row in rows}
 
 
 def _ids(spec: Spec, table: Table) -> list[str]:

@@ -1,9 +1,13 @@
-"""The texts of a campaign's items as columns to learn from, made once, when the campaign begins.
+"""What a campaign learns from beside ratings: the items' texts, models trained on its labels, a finished campaign.
 
-The columns are kept with the items, so that rates can be replayed without the model that made them. Embeddings are kept
-in a folder beside the store, batch by batch with what each has cost, so that none is paid for twice: not by a run that
-was killed before the campaign had begun, and not by a campaign that begins anew. What was paid is the first entry of
-the ledger, and no batch is sent that could pass the budget.
+Texts become columns once, when the campaign begins. The columns are kept with the items, so that rates can be replayed
+without the model that made them. Embeddings are kept in a folder beside the store, batch by batch with what each has
+cost, so that none is paid for twice: not by a run that was killed before the campaign had begun, and not by a campaign
+that begins anew. What was paid is the first entry of the ledger, and no batch is sent that could pass the budget.
+
+With `refit = "each round"` a model is trained again on the labels of closed rounds, by folds
+(`learn/training/cross_fit.py`), and its predictions are written down before the next round is planned. They belong to
+the number of rounds that were closed: what was known after these includes them, a plan that rests on fewer does not.
 """
 
 import json
@@ -39,11 +43,6 @@ class Texts:
     facts: dict[str, str]
     paid: int = 0  # for embeddings, in units; not yet in any ledger
 
-    @property
-    def count(self) -> int:
-        """Columns."""
-        return int(self.columns.shape[1])
-
 
 def learner_of(spec: Spec) -> Learner:
     """How the TOML says that texts become numbers."""
@@ -72,7 +71,7 @@ def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None
     vault = Vault.of(learner, folder)
     paid = to_units(learner.cost(vault.tokens - vault.booked))
     cost = f", for {shown(paid)}" if paid else ""
-    facts = {"text": str(columns.shape[1]), "text note": f"{said}{columns.shape[1]} columns{cost}"}
+    facts = {"text note": f"{said}{columns.shape[1]} columns{cost}"}
     facts |= {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
     return Texts(columns, facts, paid)
 
@@ -128,12 +127,11 @@ def keep(store: Store, made: Refit) -> None:
 
 def texts_of(spec: Spec, store: Store) -> Rows:
     """The texts of all items, in the campaign's order."""
-    out: list[tuple[str, ...]] = []
-    for first, end in audit.pieces(int(store.meta("items") or 0)):
-        for row in audit.item_contents(store, first, end):
-            content = json.loads(row.content)
-            out.append(tuple("" if content[name] is None else str(content[name]) for name in spec.items.text))
-    return out
+    items = int(store.meta("items") or 0)
+    contents = (json.loads(row.content) for row in audit.walk(audit.item_contents, store, items))
+    return [
+        tuple("" if one[name] is None else str(one[name]) for name in spec.items.text) for one in contents
+    ]  # fmt: skip
 
 
 def trainer_of(spec: Spec) -> Trainer | None:

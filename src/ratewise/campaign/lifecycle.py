@@ -1,4 +1,8 @@
-"""Begins a campaign: its items are loaded once, never beside a store in which it has begun already."""
+"""A campaign's store is opened, begun once with its items, and gone on with as its TOML allows.
+
+A campaign never begins beside a store in which it has begun already, and takes no change that would invalidate its
+statistics. A store whose tables make no sense is an error of one line.
+"""
 
 import json
 import os

@@ -1,4 +1,9 @@
-"""The table of items, checked once and put into the campaign's own order."""
+"""The table of items: which of its rows a campaign takes in, what is checked before money is spent, and their order.
+
+A pool of 10⁸ rows stays where it is. The campaign takes in the first items of its random order, which is a simple
+random sample of the pool that anyone can draw again by seed and ids, and keeps a digest of the files. Nothing else of
+it is read, and an estimate of the pool's mean counts all of its rows.
+"""
 
 import hashlib
 import json
@@ -15,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ratewise.campaign.items import Parts
 from ratewise.campaign.learner import Lesson, load_texts
-from ratewise.campaign.old_labels import COLUMNS, load_start
+from ratewise.campaign.old_labels import load_start
 from ratewise.campaign.raters import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
 from ratewise.campaign.spec.fields import LARGEST_AMOUNT, keys_of
@@ -50,7 +56,7 @@ _EDGE = 1 << 20  # bytes at either end of a file; a Parquet file ends with what 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class ItemPool:
     """The items that a campaign can look at, and how many rows they are the first of."""
 
     relation: Relation
@@ -63,15 +69,15 @@ class Pool:
         return self.relation.count() < self.rows
 
 
-def open_pool(spec: Spec, *, seed: int | str | None = None) -> Pool:
+def open_pool(spec: Spec, *, seed: int | str | None = None) -> ItemPool:
     """The items of a campaign, before anything of them is checked; a seed that is no longer secret may be given."""
     relation = open_relation(spec.table_path, format=spec.items.format)
     rows, most = relation.count(), spec.items.at_most or TAKEN
     if rows <= (spec.items.at_most or LARGEST):
-        return Pool(relation, rows, whole_digest(spec.table_path))
+        return ItemPool(relation, rows, whole_digest(spec.table_path))
     column = _refuse(spec, relation, rows)
     first = relation.first_by(column, seed=f"{seed_of(spec) if seed is None else seed}:order", rows=most)
-    return Pool(first, rows, parts_digest(spec.table_path))
+    return ItemPool(first, rows, parts_digest(spec.table_path))
 
 
 def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
@@ -281,35 +287,36 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     keys = _keys(spec, relation)
     refuse_known(spec, relation, keys.column)
     table = relation.table(*_deciding(spec, relation))
-    numbers, coded = _numbers(spec, table, lesson)
+    own, coded = _uncertainty(spec, table), codings(table, spec.items.features) if lesson is None else lesson.codings
     texts = load_texts(spec, relation, None if lesson is None else lesson.text)
-    if texts is not None:
-        numbers = np.column_stack([numbers, texts.columns])
     prices, expected, facts = _prices(spec, table, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table, _told_by(spec, relation))
-    if spec.inputs is None:
-        order, extra = np.argsort(keys.turn, kind="stable"), {}
-    else:
+    order, extra, stratum = np.argsort(keys.turn, kind="stable"), {}, None
+    features = [] if (matrix := feature_matrix(table, coded)) is None else [matrix]
+    if spec.inputs is not None:
         middle = 0.5 * (spec.scale.low + spec.scale.high)
-        chosen, code = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
-        order, extra = chosen.order(code, keys.turn), {"strata": chosen.to_json()}
-        numbers = np.column_stack([numbers, chosen.columns(code), code])
-    if spec.items.clusters is not None:
-        codes = cluster_codes(table.texts(spec.items.clusters), table.rows)
-        numbers = np.column_stack([numbers, codes])
+        chosen, stratum = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
+        order, extra = chosen.order(stratum, keys.turn), {"strata": chosen.to_json()}
+        features.append(chosen.columns(stratum))
     if begun is not None:
         order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
-        numbers = np.column_stack([numbers, begun.columns()])
     if lesson is not None:
         extra["teacher"] = lesson.teacher.to_json()
+    together = spec.items.clusters
+    parts, numbers = Parts.of(
+        table.rows, uncertainty=own, features=np.column_stack(features) if features else None,
+        text=None if texts is None else texts.columns, stratum=stratum,
+        cluster=None if together is None else cluster_codes(table.texts(together), table.rows),
+        label=None if begun is None else begun.values, label_rate=None if begun is None else begun.rates,
+    )  # fmt: skip
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
         "digest": pool.digest,
         **({"pool": str(pool.rows)} if pool.partly else {}),
-        "codings": json.dumps(coded),
-        "columns": json.dumps(_feature_columns(spec, numbers.shape[1] - (0 if texts is None else texts.count))),
+        "codings": json.dumps([coding.to_dict() for coding in coded]),
+        "columns": json.dumps(parts.widths),
         "prices": json.dumps(expected),
         **({} if texts is None else texts.facts),
         **facts,
@@ -385,13 +392,6 @@ def _told_by(spec: Spec, relation: Relation) -> Table | None:
     return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
 
 
-def _feature_columns(spec: Spec, columns: int) -> int | None:
-    """Columns to learn from, without the user's own uncertainty and the numbers of stratum and cluster."""
-    kept = (spec.items.uncertainty, spec.items.clusters, spec.inputs)
-    features = columns - sum(one is not None for one in kept) - COLUMNS * (spec.start is not None)
-    return features or None
-
-
 def stored_form(spec: Spec) -> str:
     """The TOML as the store keeps it: without the store's own address and with marks for a command's secrets."""
     document = {key: value for key, value in spec.to_dict().items() if key != "store"}
@@ -402,20 +402,14 @@ def stored_form(spec: Spec) -> str:
     return json.dumps(document)
 
 
-def _numbers(spec: Spec, table: Table, lesson: Lesson | None) -> tuple[Any, list[dict[str, Any]]]:
-    """Uncertainty and coded features, items × columns."""
-    parts = []
-    if spec.items.uncertainty is not None:
-        own = table.numbers(spec.items.uncertainty)
-        if own.min() < 0:
-            raise TableError(f"column {spec.items.uncertainty!r} has an uncertainty below 0; it is a squared error")
-        parts.append(own[:, None])
-    coded = codings(table, spec.items.features) if lesson is None else lesson.codings
-    matrix = feature_matrix(table, coded)
-    if matrix is not None:
-        parts.append(matrix)
-    numbers = np.concatenate(parts, axis=1) if parts else np.empty((table.rows, 0))
-    return numbers, [coding.to_dict() for coding in coded]
+def _uncertainty(spec: Spec, table: Table) -> Floats | None:
+    """The uncertainty that the user gives."""
+    if spec.items.uncertainty is None:
+        return None
+    own = table.numbers(spec.items.uncertainty)
+    if own.min() < 0:
+        raise TableError(f"column {spec.items.uncertainty!r} has an uncertainty below 0; it is a squared error")
+    return own
 
 
 def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[float], dict[str, str]]:

@@ -1,13 +1,13 @@
-"""The log as the planner takes it: what it says now, with the history of closed rounds. Reads only what is new."""
+"""The log as the planner takes it: the state it says now, and the planner's actions written into it."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.history import History, Looked, RoundPlan
+from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.planner.draw import new_batch, new_draws
 from ratewise.core.checks import Floats
@@ -17,7 +17,7 @@ from ratewise.store.queue import Batch, PlanningQueue, RoundRow, Units
 class Items(Protocol):
     """What a draw needs to know about items."""
 
-    def looked(self, first: int, end: int) -> Looked:
+    def looked(self, first: int, end: int) -> LookedItems:
         """Items with all that is known of them."""
         ...
 
@@ -36,11 +36,11 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
     if isinstance(action, p.Done):
         queue.set_meta("ended", action.reason)
     elif isinstance(action, p.Open):
-        past = state.history if state.ahead is None or now is None else state.ahead
+        past = state.history if state.ahead is None or now is None else state.ahead.taken
         queue.open_round(past.rounds + 1, past.items, action.plan.to_json())
     elif now is not None and isinstance(action, p.TakeUp):
         return queue.take_up(new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget)
-    elif now is not None and isinstance(action, p.Draw):
+    elif now is not None and isinstance(action, p.DrawItems):
         worst = items.worst(action.first, action.end)
         drawn = p.draw_batch(state.before or state.history, now, items.looked(action.first, action.end), worst)
         new = new_draws(now, action.first, drawn, worst)
@@ -60,7 +60,7 @@ _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read ag
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Round:
+class LoggedRound:
     """A round of the log, with its plan as the planner reads it."""
 
     number: int
@@ -74,7 +74,7 @@ class Round:
 class Closed:
     """A closed round, and all that was known after it."""
 
-    round: Round
+    round: LoggedRound
     history: History
 
 
@@ -84,15 +84,12 @@ class Reader:
 
     queue: PlanningQueue
     items: Items
-    terms: p.Terms
+    terms: p.CampaignTerms
     history: History
     keeps: bool = False  # what was known after each round, too
     refits: Refits | None = None  # where a model is trained on the labels of closed rounds
     closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
-    _failed: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what failed calls have cost
-    _settled: tuple[int, int] = field(init=False, default=(0, 0))  # to which item: what all calls have cost
-    _taken: dict[tuple[int, int, int], History] = field(init=False, default_factory=dict)  # with rounds that are open
 
     def state(self, at: float | None = None) -> p.State:
         """What the log says now; rounds that were closed since are added to the history.
@@ -128,7 +125,7 @@ class Reader:
         """Take in a refit that was made since the last round was closed."""
         known = self.history if self.refits is None else self.refits.added_to(self.history)
         if known is not self.history:
-            self.history, self._taken = known, {}
+            self.history = known
             if self.closed:
                 self.closed[-1] = replace(self.closed[-1], history=known)
 
@@ -139,30 +136,31 @@ class Reader:
             return state
         demand = self.queue.demand(terms.later_raters, terms.votes, at)
         if not demand.short:
-            return replace(state, demand=demand)
-        if self._settled[0] != self.history.items:
-            self._settled = self.history.items, self.queue.settled_before(self.history.items)
-        taken = self._with_open((*state.behind, now))
-        return replace(state, demand=demand, ahead=taken, spent_closed=self._settled[1])
+            return state
+        spent = self._of_history("settled", self.queue.settled_before)
+        return replace(state, ahead=p.Ahead(self._with_open((*state.behind, now)), demand.people, spent))
+
+    def _of_history(self, name: str, sum_before: Callable[[int], int]) -> int:
+        """A sum over the items of closed rounds, asked for once."""
+        return self.history.fits.once(name, lambda: sum_before(self.history.items))
 
     def _with_open(self, opened: Sequence[p.OpenRound]) -> History:
         """Closed rounds and these that are open, all drawn, without their answers; made once each."""
-        key = self.history.rounds, opened[-1].number, opened[-1].end
-        if key not in self._taken:
-            self._taken = {k: kept for k, kept in self._taken.items() if k[0] == self.history.rounds}
+
+        def joined() -> History:
             before = self._with_open(opened[:-1]) if len(opened) > 1 else self.history
-            self._taken[key] = with_open(before, opened[-1:], self.items)
-        return self._taken[key]
+            return with_open(before, opened[-1:], self.items)
+
+        return self.history.fits.once(("open", opened[-1].number, opened[-1].end), joined)
 
     def _now(self, current: p.OpenRound | None, weak: int, strong: int, spent: int) -> p.State:
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))
-        if self._failed[0] != self.history.items:
-            self._failed = self.history.items, self.queue.failed_before(self.history.items)
-        return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], self._failed[1])
+        failed = self._of_history("failed", self.queue.failed_before)
+        return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], failed)
 
-    def taken_in(self, history: History, row: Round) -> History:
+    def taken_in(self, history: History, row: LoggedRound) -> History:
         """What is known after a round that is closed."""
         assert row.items is not None
         if row.plan.again:
@@ -172,11 +170,11 @@ class Reader:
             known = history.joined(row.plan, row.factor, self.items.looked(row.first, row.first + row.items))
         return known if self.refits is None else self.refits.added_to(known)
 
-    def rounds(self, after: int = 0) -> list[Round]:
+    def rounds(self, after: int = 0) -> list[LoggedRound]:
         """Rounds with a number above `after`, in order."""
         return [_round(r) for r in self.queue.rounds(after)]
 
-    def opened(self, row: Round) -> p.OpenRound:
+    def opened(self, row: LoggedRound) -> p.OpenRound:
         """A round with what it has taken up."""
         batches = self.queue.batches(row.number)
         if row.plan.again and self.queue.again(row.plan.again).positions.size:
@@ -184,10 +182,10 @@ class Reader:
         return p.OpenRound(row.number, row.first, row.plan, batches, row.factor)
 
 
-def _round(row: RoundRow) -> Round:
+def _round(row: RoundRow) -> LoggedRound:
     """A round as the store has it; SQLite keeps any number in any column, and a damaged store may have any."""
     items = None if row.items is None else operator.index(row.items)
-    return Round(operator.index(row.number), operator.index(row.first), _plan(row.plan), row.factor, items)
+    return LoggedRound(operator.index(row.number), operator.index(row.first), _plan(row.plan), row.factor, items)
 
 
 def with_open(history: History, opened: Sequence[p.OpenRound], items: Items) -> History:

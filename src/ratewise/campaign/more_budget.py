@@ -27,7 +27,7 @@ _STEPS = 12  # of the search for a budget that is enough: to a part in 4,000 of 
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class MoreBudget:
     """Half the interval as it is, and as it is expected to be; `expected` is None where nothing more can be bought.
 
     `enough` is a budget with which it is expected to be clearly narrower, None where no budget is known to do it.
@@ -71,36 +71,31 @@ def reported(spec: Spec, store: Store) -> Estimate | None:
     return Snapshot(spec, store, reader_of(spec, store)).estimate
 
 
-def expected_of(spec: Spec, store: Store, before: Estimate | None) -> Raised | None:
+def expected_of(spec: Spec, store: Store, before: Estimate | None) -> MoreBudget | None:
     """What the new goal is expected to bring; None where there is nothing to compare it with."""
     if before is None or before.interval is None or not before.standard_error:
         return None
     return raised(reader_of(spec, store).state(), before)
 
 
-def raised(state: p.State, before: Estimate) -> Raised | None:
-    """What the money in this state is expected to bring, beside the result there is."""
+def raised(state: p.State, before: Estimate) -> MoreBudget | None:
+    """What the money in this state is expected to bring, beside the result there is; None where nothing tells."""
     assert before.interval is not None
     half = 0.5 * (before.interval[1] - before.interval[0])
-    plan = _plan(state)
-    if plan is None:
-        return Raised(half, None)
-    times = _times(state, plan, before)
-    if times is None:
+    width = _width(state, before)
+    if width is None:
         return None
-    found = Raised(half, times * half)
-    return found if found.narrower else replace(found, enough=_enough(state, before))
+    found = MoreBudget(half, width * half if math.isfinite(width) else None)
+    return found if found.narrower or found.expected is None else replace(found, enough=_enough(state, before))
 
 
-def _plan(state: p.State) -> RoundPlan | None:
-    return p.next_plan(state) if state.open is None else state.open.plan
-
-
-def _times(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
-    """The interval's width over its width now: the error's part, and that of the level at which one may look."""
+def _width(state: p.State, before: Estimate) -> float | None:
+    """The interval's expected width over its width now; infinite where nothing can be bought, None where unknown."""
+    plan = p.next_plan(state) if state.open is None else state.open.plan
+    if plan is None:
+        return math.inf
     error = _error(state, plan, before)
-    wanted = state.terms.wanted
-    look = level_of_look(wanted, state.history.rounds + _rounds(state, plan))
+    look = level_of_look(state.terms.wanted, state.history.rounds + _rounds(state, plan))
     return None if error is None else error * _z(look) / _present_z(state, before)
 
 
@@ -142,40 +137,25 @@ def _z(level: float) -> float:
     return float(special.ndtri(0.5 + level / 2))
 
 
-# Which budget would be enough
-
-
 def _enough(state: p.State, before: Estimate) -> Decimal | None:
     """The least budget with which the interval is expected to be clearly narrower, to two digits of what is added."""
-    if state.open is not None or state.terms.budget is None:
+    terms, history = state.terms, state.history
+    if state.open is not None or terms.budget is None:
         return None
-    low, high = state.terms.budget, _everything(state)
-    if high <= low or not _does(state, before, high):
+
+    def does(budget: int) -> bool:
+        width = _width(replace(state, terms=replace(terms, budget=budget)), before)
+        return width is not None and width <= _CLEARLY
+
+    passed_over = 0 if history.seen is None else int(history.passed_over.sum())
+    everything = (terms.pool - history.items) * sum(terms.prices) + passed_over * terms.prices[-1]
+    low, high = terms.budget, state.spent + math.ceil(everything)
+    if high <= low or not does(high):
         return None
     for _ in range(_STEPS):
         middle = (low + high) // 2
-        low, high = (low, middle) if _does(state, before, middle) else (middle, high)
-    told = _rounded(high, state.terms.budget)
-    return told if _does(state, before, to_units(told)) else to_money(high)
-
-
-def _everything(state: p.State) -> int:
-    """A budget that rates every item."""
-    terms, history = state.terms, state.history
-    left = (terms.pool - history.items) * sum(terms.prices)
-    passed_over = 0 if history.seen is None else int(history.passed_over.sum())
-    return state.spent + math.ceil(left + passed_over * terms.prices[-1])
-
-
-def _does(state: p.State, before: Estimate, budget: int) -> bool:
-    richer = replace(state, terms=replace(state.terms, budget=budget))
-    plan = _plan(richer)
-    times = None if plan is None else _times(richer, plan, before)
-    return times is not None and times <= _CLEARLY
-
-
-def _rounded(high: int, low: int) -> Decimal:
-    """`high` rounded up to two digits of what is added to `low`."""
-    value, added = to_money(high), to_money(high - low)
+        low, high = (low, middle) if does(middle) else (middle, high)
+    value, added = to_money(high), to_money(high - terms.budget)
     digit = Decimal(1).scaleb(added.adjusted() - 1)
-    return (value / digit).to_integral_value(ROUND_CEILING) * digit
+    told = (value / digit).to_integral_value(ROUND_CEILING) * digit
+    return told if does(to_units(told)) else value

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.export import RECORD, TABLES, export_table
+from ratewise.campaign.export import FILES, RECORD, export_table
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verify import Verification
@@ -44,16 +44,16 @@ def _folder(path: str, head: str | None) -> Verification:
         raise InputError(f"{path} holds no {RECORD}; make it with: ratewise export CAMPAIGN.toml -o {path}")
     with _opened(record, is_store=False) as campaign, campaign.look() as now:
         found = now.verify(head)
-        for name, which in TABLES.items():
-            if os.path.isfile(os.path.join(path, name)):
-                _compare(now, os.path.join(path, name), which, found)
+        for file, name in FILES.items():
+            if os.path.isfile(os.path.join(path, file)):
+                _compare(now, os.path.join(path, file), name, found)
     return found
 
 
-def _compare(now: Snapshot, file: str, which: dict[str, bool], found: Verification) -> None:
+def _compare(now: Snapshot, file: str, table: str, found: Verification) -> None:
     """The table, exported again from the record: as it is, or with cells that are safe in a spreadsheet."""
     name, said = os.path.basename(file), Path(file).read_bytes().split(b"\n")
-    forms = [_again(now, name, which, safe_cells=safe) for safe in (False, True)]
+    forms = [_again(now, name, table, safe_cells=safe) for safe in (False, True)]
     if said in forms:
         return
     right = max(forms, key=lambda form: _same(said, form))  # the form that it was written in
@@ -70,12 +70,12 @@ def _same(said: list[bytes], right: list[bytes]) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(said), len(right)))
 
 
-def _again(now: Snapshot, name: str, which: dict[str, bool], *, safe_cells: bool = False) -> list[bytes]:
+def _again(now: Snapshot, name: str, table: str, *, safe_cells: bool) -> list[bytes]:
     """The lines of a table by the record; none where it has no rows."""
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         path = os.path.join(folder, name)
         try:
-            export_table(now, path, safe_cells=safe_cells, **which)
+            export_table(now, path, table, safe_cells=safe_cells)
         except InputError:
             return []
         return Path(path).read_bytes().split(b"\n")

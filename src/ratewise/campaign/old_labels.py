@@ -25,7 +25,6 @@ from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.tables import Table
 
-COLUMNS = 2  # that the store keeps of each item: its old label, and the rate that this was drawn with
 _AT_RANDOM, _BY_HAND = "at random", "by hand"
 
 
@@ -80,23 +79,19 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OldLabels:
+class LoadedLabels:
     """The labels of a table, and the order that they put its items into."""
 
     start: Start
     values: Floats  # NaN where there is none
     rates: Floats  # p₀; 0 where no rates are known
 
-    def columns(self) -> Floats:
-        """The labels and their rates, as the store keeps them."""
-        return np.column_stack([self.values, self.rates])
-
     def order(self, turn: Floats) -> NDArray[np.intp]:
         """Order of the items: random, but labels drawn at random come first and known values last."""
         return np.lexsort((turn, self.start.group(self.values)))
 
 
-def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> OldLabels | None:
+def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> LoadedLabels | None:
     """The old labels, each on the scale of the campaign; None where the TOML has no [start].
 
     `ratings` are columns of weak ratings, which tell whether labels were drawn at random.
@@ -116,8 +111,8 @@ def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> OldLab
             warn_of_choice(one, old, {}, apart=_ratings(spec), todo="say how they were drawn: start.drawn, 'by hand'")
     if drawn in (_AT_RANDOM, _BY_HAND):
         how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
-        return OldLabels(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
-    return OldLabels(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
+        return LoadedLabels(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
+    return LoadedLabels(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
 
 
 def _ratings(spec: Spec) -> set[str]:

@@ -1,4 +1,4 @@
-"""Raters as a campaign makes them: where they are, their limits, and what they remember in its store."""
+"""The raters of a campaign: made, remembered in its store, compared with the last run; how votes count."""
 
 import json
 import warnings
@@ -124,9 +124,7 @@ _FACT = "raters"
 
 def note_raters(spec: Spec, store: Store) -> None:
     """Store what the raters are made of; what differs from the last run becomes a note and a warning."""
-    now = {r.name: r.settings.identity(str(spec.folder)) for r in spec.raters}
-    stored = store.meta(_FACT)
-    old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    now, old = {rater.name: _made_of(spec, rater) for rater in spec.raters}, _last_run(store)
     for name, parts in now.items():
         for what in _changed(old.get(name, parts), parts):
             store.note(f"{CHANGED}rater {name!r}: {what}")
@@ -140,8 +138,7 @@ def note_raters(spec: Spec, store: Store) -> None:
 
 def check_raters(spec: Spec, store: Store) -> None:
     """Refuse a rater that is another one than at the last run, by what it is made of."""
-    stored = store.meta(_FACT)
-    old: dict[str, dict[str, str]] = {} if stored is None else json.loads(stored)
+    old = _last_run(store)
     for rater in spec.raters:
         before, now = old.get(rater.name, {}), rater.settings.digests(str(spec.folder))
         for what in (what for what in now if what in before and before[what] != now[what]):
@@ -153,12 +150,21 @@ def check_raters(spec: Spec, store: Store) -> None:
 
 def as_stored(spec: Spec, rater: RaterSpec, store: Store) -> bool:
     """Whether a rater is made of the same files as at the last run, and was from the first one on."""
-    stored = store.meta(_FACT)
-    old = None if stored is None else json.loads(stored).get(rater.name)
     begun = f"{CHANGED}rater {rater.name!r}: "
     if any(text.startswith(begun) for _, text in store.notes()):
         return False
-    return old is None or not _changed(old, rater.settings.identity(str(spec.folder)))
+    now = _made_of(spec, rater)
+    return not _changed(_last_run(store).get(rater.name, now), now)
+
+
+def _made_of(spec: Spec, rater: RaterSpec) -> dict[str, str]:
+    return rater.settings.identity(str(spec.folder))
+
+
+def _last_run(store: Store) -> dict[str, dict[str, str]]:
+    """What each rater was made of at the last run, by its name."""
+    found: dict[str, dict[str, str]] = json.loads(store.meta(_FACT) or "{}")
+    return found
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:

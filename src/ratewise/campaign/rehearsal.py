@@ -1,6 +1,6 @@
 """A campaign rehearsed in memory: the planner on the queue in memory, with raters who answer everything at once.
 
-    pool = Pool.of(weak, strong, prices=(Decimal("0.05"), Decimal(1)))
+    pool = RehearsalPool.of(weak, strong, prices=(Decimal("0.05"), Decimal(1)))
     rehearsal = Rehearsal(pool, pool.terms(budget=Decimal(60)))
     rehearsal.play()
     rehearsal.history
@@ -8,8 +8,6 @@
 Whatever a campaign decides it decides here: the same planner, the same queue's rules, no file and no waiting.
 """
 
-import heapq
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,9 +15,9 @@ from decimal import Decimal
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Wanted
-from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.items import looked_of
+from ratewise.campaign.estimates import Target
+from ratewise.campaign.history import History, LookedItems, RoundPlan
+from ratewise.campaign.items import Parts, looked_of
 from ratewise.campaign.learner import Refits, refit_of
 from ratewise.campaign.log import Reader, carry_out
 from ratewise.campaign.old_labels import Start
@@ -30,11 +28,11 @@ from ratewise.design.teacher import Teacher
 from ratewise.learn.cross_fit import Rows, Trainer
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
-from ratewise.store.queue import Claim, Outcome, Units
+from ratewise.store.queue import Units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class RehearsalPool:
     """Items in the order they are looked at: what every rater would say (NaN: nothing) and cost, in units."""
 
     ratings: Floats  # items × raters
@@ -55,7 +53,7 @@ class Pool:
     def of(
         cls, *ratings: Floats, prices: tuple[Decimal, ...], seed: int = 0, features: Floats | None = None,
         uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (),
-    ) -> "Pool":  # fmt: skip
+    ) -> "RehearsalPool":  # fmt: skip
         """One price for each rater, in money; items keep their order."""
         n = len(ratings[0])
         units = np.tile(np.array([to_units(price) for price in prices], dtype=np.int64), (n, 1))
@@ -67,30 +65,31 @@ class Pool:
         """How many."""
         return int(self.uniform.size)
 
-    @property
-    def numbers(self) -> Floats:
+    def known(self) -> tuple[Parts, Floats]:
         """What is known about the items at no cost, in the form a queue keeps."""
-        known = [part for part in (self.uncertainty, self.features, self.strata) if part is not None]
-        begun = [] if self.old is None else [self.old, np.zeros(self.items) if self.given is None else self.given]
-        return np.column_stack([np.empty((self.items, 0)), *known, *begun])
+        given = self.given if self.given is not None or self.old is None else np.zeros(self.items)
+        return Parts.of(
+            self.items, uncertainty=self.uncertainty, features=self.features, stratum=self.strata, label=self.old,
+            label_rate=given,
+        )  # fmt: skip
 
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
         teacher: Teacher | None = None, votes: int = 0,
-    ) -> p.Terms:  # fmt: skip
+    ) -> p.CampaignTerms:  # fmt: skip
         """What decisions need to know of a campaign on this pool."""
         known, mean = (0, 0.0) if self.start is None else (self.start.known, self.start.mean)
-        wanted = Wanted(level, estimand, self.items - known, bounds, target_se, self.inputs, known, mean)
+        wanted = Target(level, estimand, self.items - known, bounds, target_se, self.inputs, known, mean)
         first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
         money = None if budget is None else to_units(budget)
-        return p.Terms(
+        return p.CampaignTerms(
             prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher, votes=votes,
             refit=self.trainer is not None,
         )  # fmt: skip
 
-    def empty(self, terms: p.Terms) -> History:
+    def empty(self, terms: p.CampaignTerms) -> History:
         """The rehearsal before the first round."""
         columns = None if self.features is None else self.features.shape[1]
         middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
@@ -124,17 +123,19 @@ class Pool:
 class Rehearsal:
     """A campaign on the queue in memory."""
 
-    pool: Pool
-    terms: p.Terms
+    pool: RehearsalPool
+    terms: p.CampaignTerms
     plans: list[RoundPlan] = field(default_factory=list)
     actions: list[p.Action] = field(default_factory=list)
+    parts: Parts = field(init=False)
     queue: MemoryQueue = field(init=False)
     reader: Reader = field(init=False)
     refits: Refits = field(init=False)
 
     def __post_init__(self) -> None:
         later = self.terms.later_raters
-        self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=self.pool.numbers)
+        self.parts, numbers = self.pool.known()
+        self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=numbers)
         self.refits = Refits(self.queue)
         self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms), refits=self.refits)
 
@@ -153,14 +154,11 @@ class Rehearsal:
         """Money spent, in units."""
         return self.queue.totals()[1]
 
-    def looked(self, first: int, end: int) -> Looked:
+    def looked(self, first: int, end: int) -> LookedItems:
         """Items with all that is known of them."""
         rows = self.queue.item_rows(first, end, self.terms.later_raters)
         pool = self.pool
-        found = looked_of(
-            rows, uncertainty=pool.uncertainty is not None, strata=pool.strata is not None, start=pool.start,
-            later=pool.unknown(self.terms.wanted.bounds),
-        )  # fmt: skip
+        found = looked_of(rows, self.parts, start=pool.start, later=pool.unknown(self.terms.wanted.bounds))
         if pool.trainer is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if pool.inputs is None else pool.inputs.scaled(found)
@@ -204,7 +202,7 @@ class Rehearsal:
         """Carry out what the planner decides in this state (by default the present one), and answer what it asks."""
         state = self.state() if state is None else state
         assert carry_out(self.queue, self, state, action)
-        if isinstance(action, p.Refit):
+        if isinstance(action, p.Train):
             assert self.pool.trainer is not None
             self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
         if isinstance(action, p.Open):
@@ -212,130 +210,3 @@ class Rehearsal:
         self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=self.pool.told)
         if isinstance(action, p.Close):
             self.state()  # takes the round in
-
-
-Leave = tuple[int, float, float]  # who, from the first question after this moment on, for so many seconds
-
-
-@dataclass(slots=True, eq=False)
-class Crowd:
-    """People with numbers from 1 on; weak raters answer at once. Times are in seconds from the start."""
-
-    game: Rehearsal
-    seconds: Callable[[int, int], float]  # that a person takes for an item
-    people: int = 8
-    lease: float = 600.0
-    leaves: tuple[Leave, ...] = ()
-    look: float = 0.0  # seconds between looks of the planner; 0: it looks whenever something happens
-    now: float = field(init=False, default=0.0)
-    reason: str | None = field(init=False, default=None)
-    idle: float = field(init=False, default=0.0)  # seconds of all people without a question, until the last fresh one
-    worked: float = field(init=False, default=0.0)  # and of all their time
-    overlaps: int = field(init=False, default=0)  # rounds that were opened while others were open
-    _events: list[tuple[float, int, Callable[[], None]]] = field(init=False, default_factory=list)
-    _since: dict[int, float] = field(init=False, default_factory=dict)  # who waits, and since when
-    _waits: list[tuple[float, float]] = field(init=False, default_factory=list)
-    _away: list[tuple[float, float]] = field(init=False, default_factory=list)
-    _given: set[int] = field(init=False, default_factory=set)
-    _last_fresh: float = field(init=False, default=0.0)
-    _count: int = field(init=False, default=0)  # of events
-
-    @property
-    def idle_share(self) -> float:
-        """The share of people's time without a question, until the last one was given out for the first time."""
-        return self.idle / self.worked
-
-    def play(self, *, most: float = math.inf) -> str | None:
-        """Play to the end, or until so many seconds have passed; returns why it ended, None where it did not."""
-        if not self._given:
-            self._since = dict.fromkeys(range(1, self.people + 1), self.now)
-            self._at(self.now, self._look if self.look else lambda: None)
-        while self.reason is None and self._events and self._events[0][0] <= most:
-            self.now, _, happens = heapq.heappop(self._events)
-            happens()
-            if not self.look:
-                self._plan()
-            self._hand_out()
-        self._add_up()
-        return self.reason
-
-    def _at(self, moment: float, happens: Callable[[], None]) -> None:
-        self._count += 1
-        heapq.heappush(self._events, (moment, self._count, happens))  # of one moment, what was first comes first
-
-    def _look(self) -> None:
-        self._plan()
-        self._at(self.now + self.look, self._look)
-
-    # The planner
-
-    def _plan(self) -> None:
-        """Let the planner act until it waits."""
-        game = self.game
-        last = game.terms.later_raters
-        while True:
-            game.queue.waiting = set(self._since)
-            state = game.reader.state(self.now)
-            action = p.decide(state)
-            if isinstance(action, p.Done):
-                self.reason = action.reason
-            if isinstance(action, p.Done | p.Wait):
-                return
-            assert carry_out(game.queue, game, state, action)
-            if isinstance(action, p.Open):
-                game.plans.append(action.plan)
-                self.overlaps += state.open is not None
-            game.queue.answer_all(game.pool.answers(last), steps=last)
-
-    # The people
-
-    def _hand_out(self) -> None:
-        """Give a question to everyone who waits, those first who wait longest, and plan again when there are few."""
-        step, queue = self.game.terms.later_raters, self.game.queue
-        for person in sorted(self._since, key=lambda who: (self._since[who], who)):
-            if self.reason is not None:
-                return
-            claims = queue.claim(person, step, 1)
-            if not claims and not self.look:
-                self._plan()
-                claims = queue.claim(person, step, 1)
-            if not claims:
-                return
-            self._give(person, claims[0])
-
-    def _give(self, person: int, claim: Claim) -> None:
-        self._waits.append((self._since.pop(person), self.now))
-        if claim.position not in self._given:
-            self._given.add(claim.position)
-            self._last_fresh = self.now
-        away = next((one for one in self.leaves if one[0] == person and one[1] <= self.now), None)
-        if away is not None:
-            self.leaves = tuple(one for one in self.leaves if one is not away)
-            self._away.append((self.now, self.now + away[2]))
-            self._at(self.now + self.lease, lambda: self._lapse(person, claim))
-            self._at(self.now + away[2], lambda: self._since.update({person: self.now}))
-            return
-        self._at(self.now + self.seconds(person, claim.position), lambda: self._answer(person, claim))
-
-    def _lapse(self, person: int, claim: Claim) -> None:
-        """The lease ends by itself: the question is free for others."""
-        workers = self.game.queue.workers
-        if workers[claim.position, claim.step] == person:
-            workers[claim.position, claim.step] = 0
-
-    def _answer(self, person: int, claim: Claim) -> None:
-        queue, step = self.game.queue, claim.step
-        said = float(self.game.pool.answers(step)[claim.position, step])
-        price = int(self.game.worst(claim.position, claim.position + 1)[0, -1])
-        value = None if math.isnan(said) else said
-        queue.settle([Outcome(claim, price, value)], self.game.terms.budget)
-        self._since[person] = self.now
-
-    # The sums
-
-    def _add_up(self) -> None:
-        end = self._last_fresh
-        waits = [*self._waits, *((since, self.now) for since in self._since.values())]
-        self.idle = sum(max(min(until, end) - since, 0.0) for since, until in waits)
-        away = sum(max(min(back, end) - left, 0.0) for left, back in self._away)
-        self.worked = max(self.people * end - away, 1e-9)

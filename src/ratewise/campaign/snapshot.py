@@ -1,4 +1,4 @@
-"""A campaign at one moment: everything is read from one look at its log and computed once."""
+"""A campaign at one moment, read from one look at its log: estimate, story of the rounds, worth of each rater."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Look, Wanted, anytime_estimate, estimate_history, final_estimate, pooled_of
+from ratewise.campaign.estimates import Look, Target, anytime_estimate, estimate_history, final_estimate, pooled_of
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.learner import Refits, too_little
@@ -49,7 +49,7 @@ def _drawn_from(history: History, labels: int) -> int:
 
 
 def tell_story(
-    closed: Sequence[Closed], opened: Sequence[RoundPlan], store: Store, wanted: Wanted
+    closed: Sequence[Closed], opened: Sequence[RoundPlan], store: Store, wanted: Target
 ) -> list[Chapter]:  # fmt: skip
     """Every closed round, from the log; `opened` are the plans of those that are not closed yet."""
     out: list[Chapter] = []

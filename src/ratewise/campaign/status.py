@@ -1,4 +1,4 @@
-"""Where a campaign stands: money, questions, and what can be said already."""
+"""Where a campaign stands, and what a run gives back: money, questions, and what can be said already."""
 
 import math
 import time

@@ -21,17 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.campaign.history import History, Looked
+from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.spec.spec import InputsSpec
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
-from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask
-from ratewise.core.stratified import estimate_stratified
 from ratewise.design.chain import carried
 from ratewise.design.rounds import below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
+from ratewise.questions.export_terms import Pooled, ExportTerms
 from ratewise.questions.strata import InputPlan, TableStrata, read_strata
 from ratewise.tables import Table
 
@@ -89,7 +87,7 @@ class Inputs:
 
     # Two scales
 
-    def scaled(self, looked: Looked) -> Looked:
+    def scaled(self, looked: LookedItems) -> LookedItems:
         """The items on the scale that plans use."""
         assert looked.strata is not None
         code = looked.strata
@@ -165,46 +163,18 @@ def _plan(path: Path, column: str) -> InputPlan:
 # The estimate
 
 
-def estimate_strata(
-    history: History, inputs: Inputs, *, level: float, estimand: Estimand, bounds: tuple[float, float]
-) -> Estimate | None:
-    """The stratified estimate from all closed rounds; `None` while some stratum has no item looked at."""
-    p = stratified(history, inputs, bounds)
-    if p is None:
-        return None
-    return estimate_stratified(
-        p.weak, p.strong, p.rates, p.names, sizes=p.sizes, method=p.method, level=level, estimand=estimand,
-        selected=p.asked, bounds=bounds, variance_factor=p.factor,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stratified:
-    """What an estimate takes of all rounds, on the scale of the ratings."""
-
-    weak: Floats
-    strong: Floats
-    rates: Floats
-    asked: Mask
-    factor: float
-    names: NDArray[np.str_]
-    sizes: dict[str, float]
-    method: Method
-
-
-def stratified(history: History, inputs: Inputs, bounds: tuple[float, float]) -> Stratified | None:
+def stratified(history: History, inputs: Inputs, terms: ExportTerms) -> Pooled | None:
     """All rounds as one draw from each stratum; `None` while some stratum has no item looked at."""
-    looked = history.looked
-    assert looked.strata is not None
+    looked, code = history.looked, history.looked.strata
+    assert code is not None
     assert looked.rated is not None
-    code = looked.strata
     if np.bincount(code, minlength=len(inputs.names)).min() == 0:
         return None
     weak, rates, asked, factor = history.fits.once(("strata", inputs), lambda: _parts(history, inputs, code))
     sizes = dict(zip(inputs.names, map(float, inputs.sizes), strict=True))
-    method: Method = "difference" if weak.ndim == 1 else "auto"
+    terms = replace(terms, variance_factor=factor, method="difference" if weak.ndim == 1 else "auto", sizes=sizes)
     strong, names = np.asarray(looked.rated[:, -1]), np.array(inputs.names)[code]
-    return Stratified(np.clip(weak, *bounds), strong, rates, asked, factor, names, sizes, method)
+    return Pooled(terms, np.clip(weak, terms.low, terms.high), strong, rates, asked, strata=names)
 
 
 def _whole(values: Floats) -> Floats:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.history import History, Looked, RoundPlan
+from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.items import LoggedItems, empty_history, later_raters
 from ratewise.campaign.load import contents_of, is_same, open_pool
-from ratewise.campaign.log import Reader, Round, with_open
+from ratewise.campaign.log import LoggedRound, Reader, with_open
 from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.planner.outcomes import hourly, rater_of
 from ratewise.campaign.raters import StoreMemory, as_stored, is_quoted, quote_of, rule_of
@@ -162,7 +162,7 @@ class _Replay:
     items: LoggedItems
     reader: Reader
     found: Verification = field(default_factory=Verification)
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[LoggedRound] = field(default_factory=list)
     whole: bool = False  # whether all items are there
     closed: list[History] = field(init=False)  # what was known after no round, the first, the second, …
     opened: list[p.OpenRound] = field(default_factory=list)  # all rounds so far, whether or not they are closed
@@ -364,7 +364,7 @@ class _Replay:
         with self.found.telling("the refits"):
             self._refits()
 
-    def _misfits(self, row: Round) -> Iterator[str]:
+    def _misfits(self, row: LoggedRound) -> Iterator[str]:
         """What cannot be right about a round's place and what it says it was learned from."""
         at, closed = self.opened[-1].end if self.opened else 0, len(self.closed) - 1
         if row.first != at or row.number != len(self.opened) + 1:
@@ -376,7 +376,7 @@ class _Replay:
         if bool(row.plan.people) != (row.plan.look < row.number - 1):
             yield f"was learned from {row.plan.look} rounds, with {row.plan.people} people at work meanwhile"
 
-    def _state_before(self, row: Round) -> p.State:
+    def _state_before(self, row: LoggedRound) -> p.State:
         """The state that a round was planned from: closed rounds, and those that were open without their answers."""
         known, terms = self.closed[row.plan.look], self.reader.terms
         spent = self.store.settled_before(known.items, known.again)
@@ -400,7 +400,7 @@ class _Replay:
         same = purse.aims == stored.aims and _near(purse.left, stored.left, exact=not purse.aims)
         if not (goal_may_differ or same):
             self.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-        again = p.next_plan(state, p.Purse(stored.left, stored.aims))
+        again = p.next_plan(state, p.PlanMoney(stored.left, stored.aims))
         if again is None:
             self.differ(f"{where} was planned where nothing is left to do")
             return
@@ -486,7 +486,7 @@ class _Replay:
     def _misdrawn(self, where: str, position: int, said: str) -> None:
         self.differ(f"{where}, item {position}: stored as {said}, which its random number and rate do not give")
 
-    def _compare_draws(self, looked: Looked, again: p.Drawn, first: int, where: str) -> None:
+    def _compare_draws(self, looked: LookedItems, again: p.BatchDraw, first: int, where: str) -> None:
         off = ~np.isclose(looked.rates, again.rates, rtol=_CLOSE, atol=0)
         for i, k in zip(*np.nonzero(off), strict=True):
             self.differ(f"{where}, item {first + i}: rate {looked.rates[i, k]!r} is not {again.rates[i, k]!r}")
@@ -532,7 +532,7 @@ class _Replay:
             for stray in (*rows(self.store, -_END, 0), *rows(self.store, at, _END)):
                 self.differ(f"item {stray.position}: {name}, though no round has taken it up")
 
-    def _questions_of(self, row: Round, first: int, end: int) -> None:
+    def _questions_of(self, row: LoggedRound, first: int, end: int) -> None:
         store = self.store
         ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
         second = {(x.position, later_raters(self.spec)) for x in audit.again_rows(store, first, end) if x.selected}

@@ -222,7 +222,7 @@ def export(
     Example: ratewise export campaign.toml -o rated.parquet
     """
     from ratewise.campaign.campaign import Campaign
-    from ratewise.campaign.export import take_out
+    from ratewise.campaign.export import export as export_to
 
     refuse_two_outputs(output, json=json)
     if questions:
@@ -232,7 +232,7 @@ def export(
         return
     refuse(rater is not None or bool(hold), "--rater and --hold go with --questions")
     with Campaign.at(campaign).look() as now:
-        done = take_out(now, output, **what)
+        done = export_to(now, output, **what)
     if json or output != "-":
         tell({"output": output, **done.shown, "head": done.head}, f"{done.said}\n{_HEAD.format(done.head)}", json=json)
 

@@ -11,7 +11,7 @@ from ratewise.cli.console import print_json, say
 from ratewise.cli.options import argument, command, flag, option, refuse
 
 if TYPE_CHECKING:
-    from ratewise.campaign.annotators import Tests
+    from ratewise.campaign.annotators import QualityResults
     from ratewise.store.accounts import Person
     from ratewise.web.service import Service
 
@@ -96,7 +96,7 @@ def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: 
         tell({"name": name, "removed": True}, f"{name} can no longer sign in; the answers stay.", json=json)
 
 
-def _print_people(found: "list[Person]", tests: "dict[str, Tests]", *, json: bool) -> None:
+def _print_people(found: "list[Person]", tests: "dict[str, QualityResults]", *, json: bool) -> None:
     if json:
         names = ("name", "admin", "active", "made_at")
         rows = [{name: getattr(one, name) for name in names} for one in found]

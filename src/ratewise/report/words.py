@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ratewise.campaign.annotators import PersonFound, Together, human_only, judge_and_people, people_found
+from ratewise.campaign.annotators import Annotator, AnnotatorAgreement, people_found
+from ratewise.campaign.estimates import LOOK_NOW
+from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.campaign.findings import Bin
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import SecretSeed, Spec
@@ -191,7 +193,7 @@ def people_of(now: Snapshot) -> tuple[list[tuple[str, ...]], list[str]]:
     return _people_rows(found), [_agreement(together), *now.status.votes, *judge_and_people(now), *paid]
 
 
-def _people_rows(found: list[PersonFound]) -> list[tuple[str, ...]]:
+def _people_rows(found: list[Annotator]) -> list[tuple[str, ...]]:
     """A row of text for each person."""
     return [
         (
@@ -203,13 +205,13 @@ def _people_rows(found: list[PersonFound]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def _agrees(one: PersonFound) -> str:
+def _agrees(one: Annotator) -> str:
     if one.decides:
         return "decides where they differ"
     return "–" if one.agree is None else f"{one.agree:.0%} ({one.agree_low:.0%} to {one.agree_high:.0%})"
 
 
-def _agreement(found: Together) -> str:
+def _agreement(found: AnnotatorAgreement) -> str:
     """How far people agree, in a sentence."""
     if found.percent is None:
         return (

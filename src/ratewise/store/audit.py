@@ -1,6 +1,6 @@
 """Reads the log as it is, for checks and exports; never writes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -63,6 +63,12 @@ def pieces(items: int, size: int = 10_000) -> Iterator[tuple[int, int]]:
     """(first, end) of so many items at a time."""
     for first in range(0, items, size):
         yield first, min(first + size, items)
+
+
+def walk(rows: Callable[[Store, int, int], Rows], store: Store, items: int) -> Iterator[Any]:
+    """The rows of so many items by one of these functions, read in pieces."""
+    for first, end in pieces(items):
+        yield from rows(store, first, end)
 
 
 def _between(store: Store, first: int, end: int, *columns: sa.Column[Any]) -> Rows:

@@ -14,7 +14,9 @@ from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from ratewise.campaign import findings
-from ratewise.campaign.annotators import human_only, judge_and_people, people_found
+from ratewise.campaign.annotators import people_found
+from ratewise.campaign.estimates import LOOK_NOW
+from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
 from ratewise.store.money import to_money
@@ -58,7 +60,7 @@ class Board:
 def document(now: Snapshot) -> dict[str, Any]:
     """Everything that the live view shows, ready for JSON."""
     status = now.status
-    alone = human_only(now.state.history, now, None if status.ended is None else now.last_look)
+    alone = human_only(now.state.history, now, LOOK_NOW if status.ended is None else now.last_look)
     people, together = people_found(now)
     held = now.store.in_hand()
     return {

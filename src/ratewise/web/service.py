@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratewise.campaign.annotators import Tests, tests_found
+from ratewise.campaign.annotators import QualityResults, tests_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.people import Labelling
 from ratewise.errors import InputError
@@ -126,7 +126,7 @@ def list_people(campaign: Campaign) -> list[Person]:
         return Accounts(desk.store).list()
 
 
-def tests_of(campaign: Campaign) -> dict[str, Tests]:
+def tests_of(campaign: Campaign) -> dict[str, QualityResults]:
     """How those did who were trained or checked, by name."""
     with campaign.labelling() as desk:
         return tests_found(desk.store)

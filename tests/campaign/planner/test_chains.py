@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.campaign.planner import Open, decide
 from ratewise.campaign.planner.plan import next_plan
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ...worlds import unsure_judge
 
@@ -18,7 +18,7 @@ def last_items(*, expert=True):
     items, budget, seed, first = (900, 200, 1, "0.01") if expert else (300, 90, 3, "0.03")
     judge, right, human = unsure_judge(items, seed)
     said = right if expert else np.random.default_rng(4).random(items)
-    pool = Pool.of(judge, said, human, prices=[Decimal(p) for p in (first, "0.15", "1")], seed=seed)
+    pool = RehearsalPool.of(judge, said, human, prices=[Decimal(p) for p in (first, "0.15", "1")], seed=seed)
     game = Rehearsal(pool, pool.terms(budget=Decimal(budget)))
     for _ in range(1000):
         state = game.state()

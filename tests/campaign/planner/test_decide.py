@@ -10,7 +10,7 @@ import pytest
 
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.design.rounds import start_labels
 from ratewise.lab.worlds import calibrated
 
@@ -20,7 +20,7 @@ E9 = 10**9
 def pool(items=300, prices=("0.05", "1"), seed=3, **columns):
     world = calibrated(items, mean=0.7, spread=0.75, rng=np.random.default_rng([seed, 8]))
     ratings = (world.weak, world.strong)[-len(prices) :]
-    return Pool.of(*ratings, prices=[Decimal(p) for p in prices], seed=seed, **columns)
+    return RehearsalPool.of(*ratings, prices=[Decimal(p) for p in prices], seed=seed, **columns)
 
 
 def played(game, rounds):
@@ -64,7 +64,7 @@ def state(now, game=None, **keys):
         (opened(START), {}, d.TakeUp(0, 20)),
         (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 20}, d.Wait()),
         (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 1}, d.Wait()),
-        (opened(START, d.Batch(0, 20, False, 21 * E9)), {}, d.Draw(0, 20)),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {}, d.DrawItems(0, 20)),
         (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 20}, d.Wait()),
         (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 1}, d.Wait()),
         (opened(START, d.Batch(0, 20, True, 21 * E9)), {}, d.Close()),
@@ -72,14 +72,14 @@ def state(now, game=None, **keys):
         (opened(START, d.Batch(0, 12, True, 12 * E9)), {"strong_open": 3}, d.TakeUp(12, 20)),
         (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True, "strong_open": 3}, d.Wait()),
         (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True}, d.Close()),
-        (opened(START, d.Batch(0, 12, False, 12 * E9)), {"cut": True}, d.Draw(0, 12)),
+        (opened(START, d.Batch(0, 12, False, 12 * E9)), {"cut": True}, d.DrawItems(0, 12)),
         (opened(START), {"cut": True}, d.Done("the next item costs more than is left")),
         (opened(replace(START, spend=int(10.6 * E9))), {}, d.TakeUp(0, 10)),  # ten times 1.05, not eleven
         (opened(replace(START, spend=int(10.5 * E9))), {}, d.TakeUp(0, 10)),  # to the last unit
         (opened(replace(START, spend=int(10.5 * E9) - 1)), {}, d.TakeUp(0, 9)),
         (opened(ALONE), {}, d.TakeUp(0, 20)),
         (opened(replace(ALONE, spend=7 * E9)), {}, d.TakeUp(0, 7)),  # weak ratings are not bought
-        (opened(ALONE, d.Batch(0, 20, False, 20 * E9)), {}, d.Draw(0, 20)),
+        (opened(ALONE, d.Batch(0, 20, False, 20 * E9)), {}, d.DrawItems(0, 20)),
         (opened(replace(START, items=5000)), {}, d.TakeUp(0, 57)),
         (opened(replace(START, items=5000, spend=10**6 * E9)), {}, d.TakeUp(0, 300)),  # there are no more
     ],
@@ -94,15 +94,15 @@ def test_a_round_in_which_everyone_is_asked(now, keys, action):
 def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_at_worst():
     many = pool(3000, seed=4)
     game = played(Rehearsal(many, many.terms(budget=Decimal(60))), 1)
-    at, action = stopped(game, d.Draw)
-    assert isinstance(action, d.Draw)
+    at, action = stopped(game, d.DrawItems)
+    assert isinstance(action, d.DrawItems)
     now, taken = at.open, at.open.batches[-1]
     assert now.plan.rule is not None
     assert now.plan.items is None
     room = now.plan.spend - sum(b.cost for b in now.batches[:-1])
     assert taken.end - taken.first == room // (1_050_000_000)
     assert d.decide(replace(at, weak_open=1)) == d.Wait()
-    assert d.decide(replace(at, cut=True)) == d.Draw(taken.first, taken.end)  # taken up is drawn, whatever comes
+    assert d.decide(replace(at, cut=True)) == d.DrawItems(taken.first, taken.end)  # taken up is drawn, whatever comes
     before = now.left
     game.do(action)
     after = game.state()
@@ -115,19 +115,19 @@ def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_
 def test_a_pool_that_ends_takes_up_all_its_items_before_any_is_drawn():
     many = pool(9000, ("0.001", "1"))
     game = Rehearsal(many, many.terms(budget=Decimal(900)))
-    at, _ = stopped(game, d.Draw, rounds=3)
+    at, _ = stopped(game, d.DrawItems, rounds=3)
     now = at.open
     assert now.plan.exact
     assert [b.drawn for b in now.batches] == [False] * len(now.batches)
     assert len(now.batches) >= 2
     assert now.end - now.first == now.plan.items
-    assert d.decide(at) == d.Draw(now.first, now.end)
+    assert d.decide(at) == d.DrawItems(now.first, now.end)
     assert d.decide(replace(at, weak_open=1)) == d.Wait()
     part = replace(at, open=replace(now, batches=now.batches[:1]), worst=many.worst(now.batches[0].end, many.items))
     assert isinstance(d.decide(part), d.TakeUp)  # weak answers are not waited for
-    assert d.decide(replace(part, cut=True)) == d.Draw(now.first, now.batches[0].end)
+    assert d.decide(replace(part, cut=True)) == d.DrawItems(now.first, now.batches[0].end)
     assert isinstance(d.decide(replace(part, weak_open=2000)), d.TakeUp)
-    game.do(d.Draw(now.first, now.end))
+    game.do(d.DrawItems(now.first, now.end))
     assert d.decide(game.state()) == d.Close()
     assert d.decide(replace(game.state(), strong_open=1)) == d.Wait()
 
@@ -142,8 +142,8 @@ def test_a_plan_for_more_items_than_there_are_does_not_wait_for_them(items):
     first = game.history.items
     assert d.decide(game.state()) == d.TakeUp(first, 400)
     game.do(d.TakeUp(first, 400))
-    assert d.decide(game.state()) == d.Draw(first, 400)
-    game.do(d.Draw(first, 400))
+    assert d.decide(game.state()) == d.DrawItems(first, 400)
+    game.do(d.DrawItems(first, 400))
     assert d.decide(game.state()) == d.Close()
 
 

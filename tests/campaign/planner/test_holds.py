@@ -8,7 +8,7 @@ import pytest
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.lab.worlds import calibrated
 
 from ...worlds import unsure_judge
@@ -24,7 +24,7 @@ def opened(*batches, first=10, **plan):
 def rule():
     """Something that is no rule for everyone; its rates are not asked for here."""
     world = calibrated(300, mean=0.7, spread=0.75, rng=np.random.default_rng([3, 8]))
-    pool = Pool.of(world.weak, world.strong, prices=[Decimal("0.05"), Decimal(1)], seed=3)
+    pool = RehearsalPool.of(world.weak, world.strong, prices=[Decimal("0.05"), Decimal(1)], seed=3)
     game = Rehearsal(pool, pool.terms(budget=Decimal(60)))
     game.play()
     return next(plan.rule for plan in game.plans if plan.rule is not None)
@@ -33,7 +33,7 @@ def rule():
 def test_an_ordinary_batch_holds_what_strong_ratings_may_cost():
     new = new_batch(opened(), 10, WORST)
     assert (new.first, new.end, new.cost, new.hold, new.weak.tolist()) == (10, 13, 106, 100, [2, 3, 1])
-    drawn = d.Drawn(np.full((3, 1), 0.5), np.array([[True], [False], [True]]))
+    drawn = d.BatchDraw(np.full((3, 1), 0.5), np.array([[True], [False], [True]]))
     made = new_draws(opened(d.Batch(10, 13, False, 106)), 10, drawn, WORST)
     assert (made.release, made.costs, made.prices.tolist()) == (100, ((10, 6 + 50),), [[30], [50], [20]])
 
@@ -41,7 +41,7 @@ def test_an_ordinary_batch_holds_what_strong_ratings_may_cost():
 def test_strong_ratings_alone_cost_no_weak_ones():
     new = new_batch(opened(weak=False), 10, WORST)
     assert (new.cost, new.hold, new.weak) == (100, 100, None)
-    drawn = d.Drawn(np.ones((3, 1)), np.ones((3, 1), dtype=bool))
+    drawn = d.BatchDraw(np.ones((3, 1)), np.ones((3, 1), dtype=bool))
     made = new_draws(opened(d.Batch(10, 13, False, 100), weak=False), 10, drawn, WORST)
     assert (made.release, made.costs) == (100, ((10, 100),))
 
@@ -55,7 +55,7 @@ def test_the_last_items_of_a_pool_hold_the_round_s_money_at_once_and_weak_rating
     assert (second.cost, second.hold) == (12, -12)
     both = opened(one, d.Batch(13, 16, False, 12), **exact)
     selected = np.array([[True], [False], [False], [False], [True], [False]])
-    made = new_draws(both, 10, d.Drawn(np.full((6, 1), 0.4), selected, 0.7), np.concatenate([WORST, 2 * WORST]))
+    made = new_draws(both, 10, d.BatchDraw(np.full((6, 1), 0.4), selected, 0.7), np.concatenate([WORST, 2 * WORST]))
     assert made.release == 400 - 18
     assert made.costs == ((10, 6 + 30 + 100), (13, 12))  # the first batch bears what was drawn
     assert made.factor == 0.7
@@ -63,15 +63,15 @@ def test_the_last_items_of_a_pool_hold_the_round_s_money_at_once_and_weak_rating
 
 def pool(items=300, prices=("0.05", "1"), seed=3):
     world = calibrated(items, mean=0.7, spread=0.75, rng=np.random.default_rng([seed, 8]))
-    found = Pool.of(world.weak, world.strong, prices=[Decimal(p) for p in prices], seed=seed)
+    found = RehearsalPool.of(world.weak, world.strong, prices=[Decimal(p) for p in prices], seed=seed)
     own = found.prices + np.random.default_rng(seed).integers(0, 10**7, found.prices.shape)
-    return Pool(found.ratings, found.uniform, own)
+    return RehearsalPool(found.ratings, found.uniform, own)
 
 
 def chain(items, prices=("0.01", "0.15", "1"), seed=1):
-    found = Pool.of(*unsure_judge(items, seed), prices=[Decimal(p) for p in prices], seed=seed)
+    found = RehearsalPool.of(*unsure_judge(items, seed), prices=[Decimal(p) for p in prices], seed=seed)
     own = found.prices + np.random.default_rng(seed).integers(0, 10**6, found.prices.shape)
-    return Pool(found.ratings, found.uniform, own)
+    return RehearsalPool(found.ratings, found.uniform, own)
 
 
 CASES = {

@@ -10,21 +10,19 @@ questions, the next round is opened by what closed rounds say. Rounds close in t
 """
 
 from ratewise.campaign.estimates import is_precise
-from ratewise.campaign.history import History
-from ratewise.campaign.planner.costs import item_costs
 from ratewise.campaign.planner.plan import next_item, next_plan, overlapping, refit_is_due
 from ratewise.campaign.planner.state import (
     Action,
     Close,
     Done,
-    Draw,
     DrawAgain,
+    DrawItems,
     GiveUp,
     Open,
     OpenRound,
-    Refit,
     State,
     TakeUp,
+    Train,
     Wait,
 )
 from ratewise.store.money import how_many_fit
@@ -39,10 +37,10 @@ def decide(state: State) -> Action:
     if state.behind and not state.oldest_open:
         return Close()
     if state.terms.refit and refit_is_due(state.history):
-        return Refit()
+        return Train()
     action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
     if isinstance(action, Wait) and state.ahead is not None and not state.late:
-        action = _ahead(state, state.ahead) or action
+        action = _ahead(state) or action
     return _after_deadline(state, action) if state.late else action
 
 
@@ -66,9 +64,9 @@ def _within_round(state: State, now: OpenRound) -> Action:
         if more is not None and not drawn:
             return more
         if waiting is not None:
-            return Wait() if state.weak_open else Draw(now.first, now.end)
+            return Wait() if state.weak_open else DrawItems(now.first, now.end)
     elif waiting is not None:
-        return Wait() if state.weak_open else Draw(waiting.first, waiting.end)
+        return Wait() if state.weak_open else DrawItems(waiting.first, waiting.end)
     elif more is not None:
         return more
     if state.strong_open or state.weak_open:
@@ -88,14 +86,14 @@ def _between_rounds(state: State) -> Action:
     return Open(plan) if plan.spend >= next_item(state, plan) else Done(_TOO_DEAR)
 
 
-def _ahead(state: State, taken: History) -> Open | None:
+def _ahead(state: State) -> Open | None:
     """The next round while answers of others are out; None where these are to be waited for.
 
     It is planned from closed rounds. That it is opened now depends on how many answers are out, not on what they say.
     """
     if is_precise(state.history, state.terms.wanted):
         return None
-    planned = overlapping(state, taken)
+    planned = overlapping(state)
     plan = next_plan(planned)
     return None if plan is None or plan.spend < next_item(planned, plan) else Open(plan)
 
@@ -106,6 +104,6 @@ def _take_up(state: State, now: OpenRound) -> TakeUp | None:
     wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
     if now.plan.items is not None:
         wanted = min(wanted, now.first + now.plan.items - now.end)
-    cost = item_costs(now.plan, state.worst[: max(wanted, 0)])
+    cost = now.plan.item_costs(state.worst[: max(wanted, 0)])
     fits = how_many_fit(cost, now.left)
     return TakeUp(now.end, now.end + fits) if fits > 0 else None

@@ -1,18 +1,21 @@
-"""Draws the items of a batch that the raters are asked about."""
+"""Who is asked about the items of a batch, and the money held for them: `worst` is the most that each rater can cost.
+
+Money is held for all that an item could still cost before it is taken up. A round over a pool's last items holds its
+whole money with its first batch, and weak ratings are paid out of that.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from ratewise.campaign.history import History, Looked, RoundPlan
-from ratewise.campaign.planner.costs import item_costs, sure_costs, weak_costs
+from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.planner.state import OpenRound
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
 from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
-from ratewise.design.rounds import draw_exact_round, draw_round
+from ratewise.design.rounds import RoundDraw, draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
 from ratewise.design.seen import Rule
 from ratewise.store.money import total
@@ -20,7 +23,7 @@ from ratewise.store.queue import AgainRows, Batch, NewAgain, NewBatch, NewDraws,
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Drawn(Result):
+class BatchDraw(Result):
     """Rates and draws of a batch, items × raters after the first."""
 
     rates: Floats
@@ -28,62 +31,49 @@ class Drawn(Result):
     factor: float | None = None
 
 
-def draw_batch(history: History, now: OpenRound, looked: Looked, worst: Units) -> Drawn:
+def draw_batch(history: History, now: OpenRound, looked: LookedItems, worst: Units) -> BatchDraw:
     """Draw items by the round's rule and their random numbers; `worst` has the highest prices, items × raters.
 
     All raters are drawn, each by what those before it have said. Whoever writes draws down takes only the columns of
-    raters whose forerunners have answered.
+    raters whose forerunners have answered. One that is left out has the rate of the step before, and nobody asks it.
     """
-    n, later = looked.rates.shape
-    rule = now.plan.rule
+    plan, rule, (n, later) = now.plan, now.plan.rule, looked.rates.shape
+    rates, selected = np.ones((n, later)), np.zeros((n, later), dtype=np.bool_)
     if rule is None:
-        asked = np.zeros((n, later), dtype=np.bool_)
-        asked[:, [k - 1 for k in now.plan.uses(later + 1) if k > 0]] = True
-        return Drawn(np.ones((n, later)), asked)
-    x = history.filled(looked.x)
+        selected[:, [k - 1 for k in plan.uses(later + 1) if k > 0]] = True
+        return BatchDraw(rates, selected)
     if isinstance(rule, ChainRule):
-        rates = rule.rates(x.weak)
-        return Drawn(rates, np.asarray(looked.uniform[:, None] < rates))
+        rates = rule.rates(history.filled(looked.x).weak)
+        return BatchDraw(rates, np.asarray(looked.uniform[:, None] < rates))
+    money = float(plan.spend - total(plan.sure_costs(worst))) if plan.exact else None
+    columns, drawn = _by_rule(history, plan, looked, worst, money)
+    selected[:, [k - 1 for k in plan.asked(later + 1).first if k > 0]] = True
+    for column, rate, asked in zip(columns, drawn.rates.reshape(n, -1).T, drawn.asked.reshape(n, -1).T, strict=True):
+        rates[:, column:], selected[:, column] = rate[:, None], asked
+    return BatchDraw(rates, selected, drawn.factor)
+
+
+def _by_rule(
+    history: History, plan: RoundPlan, looked: LookedItems, worst: Units, money: float | None
+) -> tuple[list[int], RoundDraw]:
+    """Columns that the rule draws, and their draw; with `money`, as much as that buys."""
+    rule, uniform, last = plan.rule, looked.uniform, looked.rates.shape[1] - 1
     if isinstance(rule, StepRule):
-        return _steps(history, now, rule, looked, worst)
-    history = history.designed(now.plan.design)
+        steps, columns = history.designed(rule.design).steps, [*(k - 1 for k in rule.design.steps), last]
+        assert steps is not None
+        x, said = history.filled(looked.x), looked.values[:, :-1]
+        if money is None:
+            return columns, draw_steps(rule, steps, x, said, uniform)
+        prices = worst[:, [k + 1 for k in columns]].astype(np.float64)
+        return columns, draw_exact_steps(rule, steps, x, said, uniform, money=money, prices=prices)
+    assert isinstance(rule, Rule)
+    history = history.designed(plan.design)
     assert history.seen is not None
     x = history.known_of(looked)
-    if now.plan.exact:
-        money = float(now.plan.spend - total(sure_costs(now.plan, worst)))
-        prices = worst[:, -1].astype(np.float64)
-        d = draw_exact_round(rule, history.seen, x, looked.uniform, money=money, prices=prices)
-        return _of_last(now.plan, later, d.rates, d.asked, d.factor)
-    d = draw_round(rule, history.seen, x, looked.uniform)
-    return _of_last(now.plan, later, d.rates, d.asked)
-
-
-def _of_last(plan: RoundPlan, later: int, rates: Floats, asked: Mask, factor: float | None = None) -> Drawn:
-    """The draw of the last rater beside those who see every item, and those who are left out."""
-    all_rates, selected = np.ones((rates.size, later)), np.zeros((rates.size, later), dtype=np.bool_)
-    if plan.design is not None and plan.weak:
-        selected[:, [k - 1 for k in plan.design.first if k > 0]] = True
-    all_rates[:, -1], selected[:, -1] = rates, asked
-    return Drawn(all_rates, selected, factor)
-
-
-def _steps(history: History, now: OpenRound, rule: StepRule, looked: Looked, worst: Units) -> Drawn:
-    """The draw of every step; raters that are left out have the rate of the step before, and nobody asks them."""
-    seen = history.designed(rule.design).steps
-    assert seen is not None
-    x, said, design = history.filled(looked.x), looked.values[:, :-1], rule.design
-    columns = [*(k - 1 for k in design.steps), looked.rates.shape[1] - 1]
-    if now.plan.exact:
-        money = float(now.plan.spend - total(sure_costs(now.plan, worst)))
-        prices = worst[:, [k + 1 for k in columns]].astype(np.float64)
-        d = draw_exact_steps(rule, seen, x, said, looked.uniform, money=money, prices=prices)
-    else:
-        d = draw_steps(rule, seen, x, said, looked.uniform)
-    rates, selected = np.ones(looked.rates.shape), np.zeros(looked.rates.shape, dtype=np.bool_)
-    selected[:, [k - 1 for k in design.first if k > 0]] = True
-    for column, rate, asked in zip(columns, d.rates.T, d.asked.T, strict=True):
-        rates[:, column:], selected[:, column] = rate[:, None], asked
-    return Drawn(rates, selected, d.factor)
+    if money is None:
+        return [last], draw_round(rule, history.seen, x, uniform)
+    prices = worst[:, -1].astype(np.float64)
+    return [last], draw_exact_round(rule, history.seen, x, uniform, money=money, prices=prices)
 
 
 def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
@@ -105,22 +95,22 @@ Selected = Callable[[int, int], Mask]  # of these items: who was asked, items ×
 
 def new_batch(now: OpenRound, first: int, worst: Units) -> NewBatch:
     """Taking up the items from `first` on, as many as there are prices."""
-    plan, weak = now.plan, total(weak_costs(now.plan, worst))
-    cost = total(item_costs(plan, worst))
+    plan, weak = now.plan, total(now.plan.first_costs(worst))
+    cost = total(plan.item_costs(worst))
     hold = cost - weak
     if plan.exact:
         hold = (plan.spend if first == now.first else 0) - weak
     return NewBatch(now.number, first, first + len(worst), cost, hold, worst[:, 0] if plan.asks_first else None)
 
 
-def new_draws(now: OpenRound, first: int, drawn: Drawn, worst: Units) -> NewDraws:
+def new_draws(now: OpenRound, first: int, drawn: BatchDraw, worst: Units) -> NewDraws:
     """Writing down who is asked next among the items from `first` on.
 
     Money for raters before the last is taken from what is held; the draw of the last one gives the rest back. The first
     batch bears the cost of all of them.
     """
     plan, prices = now.plan, worst[:, -drawn.rates.shape[1] :]
-    weak = weak_costs(plan, worst)
+    weak = plan.first_costs(worst)
     ours = [b for b in now.batches if first <= b.first < first + len(worst)]
     columns, earlier = _next_columns(now, ours, drawn)
     asked = total(np.where(drawn.selected, prices, 0)[:, columns])
@@ -130,11 +120,11 @@ def new_draws(now: OpenRound, first: int, drawn: Drawn, worst: Units) -> NewDraw
     before = total(np.where(drawn.selected, prices, 0)[:, earlier])
     more = total(prices[drawn.selected])
     costs = tuple((b.first, total(weak[b.first - first : b.end - first]) + (more if b is ours[0] else 0)) for b in ours)
-    release = (plan.spend if plan.exact else total(item_costs(plan, worst))) - total(weak) - before
+    release = (plan.spend if plan.exact else total(plan.item_costs(worst))) - total(weak) - before
     return NewDraws(now.number, first, rates, selected, prices[:, columns], release, costs, drawn.factor, step=step)
 
 
-def _next_columns(now: OpenRound, ours: list[Batch], drawn: Drawn) -> tuple[slice, slice]:
+def _next_columns(now: OpenRound, ours: list[Batch], drawn: BatchDraw) -> tuple[slice, slice]:
     """Columns of the raters who are drawn now, and of those before them."""
     done = min((b.steps for b in ours if not b.drawn), default=0)
     stages = now.plan.stages(drawn.rates.shape[1])

@@ -1,4 +1,4 @@
-"""Turns a rater's reply into an outcome for the log: an answer, a missing rating, or a failure to ask again."""
+"""What a rater's reply is to the log, an answer, a missing rating or a failure to ask again; and what calls cost."""
 
 from dataclasses import replace
 from decimal import Decimal

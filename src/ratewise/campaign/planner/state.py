@@ -1,24 +1,24 @@
-"""What decisions are made from: the terms of a campaign, and what its log says at one moment."""
+"""What decisions are made from, the terms of a campaign and what its log says now, and the actions that they are."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from ratewise.campaign.estimates import Wanted
+from ratewise.campaign.estimates import Target
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.design.teacher import Teacher
 from ratewise.store.money import PLACES
-from ratewise.store.queue import Batch, Demand, Units
+from ratewise.store.queue import Batch, Units
 
 UNIT = 10.0**-PLACES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
+class CampaignTerms:
     """What a campaign is about, as far as decisions need it; money in units."""
 
     prices: tuple[float, ...]  # mean list price of each rater
     budget: int | None
-    wanted: Wanted
+    wanted: Target
     alone: bool  # strong ratings alone, from the start
     deadline: datetime | None = None  # nothing is asked from this moment on
     gives_up: bool = False  # whether questions without an answer by then are given up
@@ -83,6 +83,15 @@ class OpenRound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ahead:
+    """What the next round could be planned from while answers of open ones are out."""
+
+    taken: History  # closed rounds, and the open ones without their answers
+    people: int  # at work
+    spent: int  # on closed rounds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Overlap:
     """Rounds whose answers are out while the next one is planned: only what was closed before them may be used."""
 
@@ -95,7 +104,7 @@ class Overlap:
 class State:
     """What the log says now."""
 
-    terms: Terms
+    terms: CampaignTerms
     history: History
     spent: int  # settled
     open: OpenRound | None
@@ -108,9 +117,7 @@ class State:
     behind: tuple[OpenRound, ...] = ()  # rounds before the one under way that wait for their last answers, in order
     oldest_open: int = 0  # questions of the first of these without an answer yet
     before: History | None = None  # all rounds before the one under way, those behind without answers
-    ahead: History | None = None  # the round under way as well, where people are short of questions
-    demand: Demand | None = None  # of people
-    spent_closed: int = 0  # what closed rounds have cost, where people are short of questions
+    ahead: Ahead | None = None  # where people are short of questions while the round under way waits for answers
     overlap: Overlap | None = None  # where the next round is planned while others are open: `history` has these, too
 
     @property
@@ -135,7 +142,7 @@ class State:
         return self.now is not None and is_late(self.terms, self.now)
 
 
-def is_late(terms: Terms, now: datetime) -> bool:
+def is_late(terms: CampaignTerms, now: datetime) -> bool:
     """Whether nothing may be asked any more."""
     return terms.deadline is not None and now >= terms.deadline
 
@@ -156,7 +163,7 @@ class TakeUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class DrawItems:
     """Write down rates and draws of these items, and ask for what was drawn."""
 
     first: int
@@ -169,7 +176,7 @@ class DrawAgain:
 
 
 @dataclass(frozen=True, slots=True)
-class Refit:
+class Train:
     """Train a model on the labels of closed rounds, and write down what it predicts of every item."""
 
 
@@ -197,4 +204,4 @@ class Done:
     reason: str
 
 
-Action = Open | Refit | TakeUp | Draw | DrawAgain | Close | GiveUp | Wait | Done
+Action = Open | Train | TakeUp | DrawItems | DrawAgain | Close | GiveUp | Wait | Done

@@ -6,19 +6,23 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from ratewise.campaign import estimates as a
 from ratewise.campaign import planner as d
-from ratewise.campaign.history import History, Looked
-from ratewise.campaign.rehearsal import Pool, Rehearsal
+from ratewise.campaign.history import History, LookedItems
+from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
+from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.estimate import estimate_mean
 from ratewise.design.seen import learn
+from ratewise.errors import SpecError
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
 from ratewise.questions.export_terms import widened
 
-WANTED = a.Wanted(0.95, "pool", 1000, (0.0, 1.0))
+from .making import judged, ran, write
+
+WANTED = a.Target(0.95, "pool", 1000, (0.0, 1.0))
 TARGET = replace(WANTED, target_se=0.02)
 
 
@@ -27,7 +31,7 @@ def played(rounds=None, *, items=1500, prices=("0.05", "1"), seed=5, mean=0.7, m
     strong = world.strong.copy()
     if missing:
         strong[::missing] = np.nan
-    pool = Pool.of(world.weak, strong, prices=[Decimal(p) for p in prices], seed=seed)
+    pool = RehearsalPool.of(world.weak, strong, prices=[Decimal(p) for p in prices], seed=seed)
     game = Rehearsal(pool, pool.terms(**(terms or {"budget": Decimal(100)})))
     while (rounds is None or game.history.rounds < rounds) and not isinstance(action := d.decide(game.state()), d.Done):
         game.do(action)
@@ -108,7 +112,7 @@ def test_an_end_without_the_target_is_an_end_too():
     """The budget ended it, not somebody who liked what he saw: one interval at the level kept for the end."""
     game = played(target_se=0.001, budget=Decimal(60))
     history, wanted = game.history, game.terms.wanted
-    open_ended, ended = (a.anytime_estimate(history, wanted, ended=e).interval for e in (False, True))
+    open_ended, ended = (a.final_estimate(history, wanted, a.Look(True, ended=e)).interval for e in (False, True))
     assert open_ended[0] < ended[0] < ended[1] < open_ended[1]
 
 
@@ -185,9 +189,29 @@ def test_a_chain_whose_middle_rater_gave_up_goes_on_with_what_the_first_said():
     h = np.array([3.5, 5.0, np.nan, np.nan])
     rates = np.array([[0.5, 0.25], [0.8, 0.4], [0.5, 0.2], [0.9, 0.3]])
     selected = np.array([[1, 1], [1, 1], [0, 0], [1, 0]], dtype=bool)
-    looked = Looked(Covariates(r0), np.zeros(4), rates, selected, np.column_stack([r1, h]))
-    wanted = a.Wanted(0.95, "population", 4, (0.0, 10.0))
+    looked = LookedItems(Covariates(r0), np.zeros(4), rates, selected, np.column_stack([r1, h]))
+    wanted = a.Target(0.95, "population", 4, (0.0, 10.0))
     found = a.estimate_history(History(looked, rounds=1, middle=5.0), wanted)
     by_hand = [2 + 1 / 0.5 + 0.5 / 0.25, 4 + 0 + 1 / 0.4, 6, 5 - 1 / 0.9]
     assert found.value == pytest.approx(np.mean(by_hand))
     assert found.labels == 2
+
+
+# `within = 0.05` in a campaign: it stops where the interval reaches that far, as with the standard error of it.
+
+
+def test_a_campaign_stops_within(tmp_path):
+    columns = judged(1500)
+    found = ran(tmp_path / "a", columns, goal="within = 0.06", level=0.9).estimate()
+    assert 0.5 * (found.high - found.low) <= 0.06
+    assert found.labels < 1500
+    z = float(special.ndtri(0.95))
+    same = ran(tmp_path / "b", columns, goal=f"target_se = {0.06 / z!r}", level=0.9).estimate()
+    assert (same.value, *same.interval) == pytest.approx((found.value, *found.interval))
+
+
+def test_two_precisions_are_one_too_many(tmp_path):
+    with pytest.raises(
+        SpecError, match=r"goal\.within and target_se are both given; keep the one that says how precise"
+    ):
+        read_spec(write(tmp_path, judged(20), goal="within = 0.02\ntarget_se = 0.01"))

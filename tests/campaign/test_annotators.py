@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ratewise.campaign.annotators import human_only, judge_and_people, people_found, wilson
+from ratewise.campaign.annotators import people_found, wilson
 from ratewise.campaign.clients.people import PageAnswer
+from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.report.words import PEOPLE, people_of
 
 from .clients.test_labelling import begun

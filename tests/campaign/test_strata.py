@@ -7,7 +7,7 @@ import pytest
 
 import ratewise as rw
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.history import Looked
+from ratewise.campaign.history import LookedItems
 from ratewise.campaign.strata import Inputs
 from ratewise.errors import InputError, SpecError, TableError
 from ratewise.learn.covariates import Covariates
@@ -235,7 +235,7 @@ def test_ratings_go_to_the_plans_scale_and_back():
     assert inputs.middle == pytest.approx(0.75 * 0.2 + 0.25 * 3.0)
     code, g, h = np.array([0, 1, 1]), np.array([1.0, 2.0, np.nan]), np.array([[0.5], [4.0], [np.nan]])
     x = Covariates(g, np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.full(3, 0.1))
-    looked = inputs.scaled(Looked(x, np.zeros(3), np.ones((3, 1)), np.ones((3, 1), dtype=bool), h, strata=code))
+    looked = inputs.scaled(LookedItems(x, np.zeros(3), np.ones((3, 1)), np.ones((3, 1), dtype=bool), h, strata=code))
     assert looked.strata.tolist() == [0, 1, 1]
     assert looked.x.features.shape == (3, 2)
     assert looked.x.uncertainty == pytest.approx(0.1 * inputs.weights[code] ** 2)
@@ -265,7 +265,7 @@ def test_on_the_plans_scale_the_plain_mean_is_the_target():
         inputs = Inputs("topic", ("a", "b"), (900, 100), (0.4, 0.6), centres)
         x = Covariates(h, inputs.columns(code), None)
         table = np.ones((100, 1))
-        looked = Looked(x, np.zeros(100), table, table.astype(bool), h[:, None], strata=code)
+        looked = LookedItems(x, np.zeros(100), table, table.astype(bool), h[:, None], strata=code)
         scaled = inputs.scaled(looked).values[:, 0]
         assert scaled.mean() == pytest.approx(0.9 * means[0] + 0.1 * means[1])
     w = inputs.weights
