@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from ratewise.campaign.annotators import Annotator, AnnotatorAgreement, people_found
-from ratewise.campaign.estimates import LOOK_NOW
-from ratewise.campaign.findings import human_only, judge_and_people
-from ratewise.campaign.findings import Bin
+from ratewise.campaign.findings import Bin, human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.core.estimate import Estimate
