@@ -24,7 +24,7 @@ from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN, learn
 from ratewise.errors import MissingAnswersError
-from ratewise.questions.export_terms import Pooled, ExportTerms, estimate_pooled, widened, with_known
+from ratewise.questions.export_terms import ExportTerms, Pooled, estimate_pooled, widened, with_known
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

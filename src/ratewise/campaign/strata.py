@@ -29,7 +29,7 @@ from ratewise.design.chain import carried
 from ratewise.design.rounds import below_one, learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
 from ratewise.errors import InputError, TableError
-from ratewise.questions.export_terms import Pooled, ExportTerms
+from ratewise.questions.export_terms import ExportTerms, Pooled
 from ratewise.questions.strata import InputPlan, TableStrata, read_strata
 from ratewise.tables import Table
 
