@@ -54,6 +54,11 @@ class HiddenRule:
         """A model's estimate of the number behind the worth."""
         return self.quality(text) + self.noise * bell("noise", model, text.strip())
 
+    def better(self, a: str, b: str) -> float:
+        """What careful people say of two answers: 1 where a is better, 0 where b is, 0.5 where nobody could tell."""
+        gap = self.quality(a) - self.quality(b)
+        return 0.5 if abs(gap) < 0.25 else float(gap > 0)
+
 
 def logistic(x: float) -> float:
     """1 / (1 + exp(−x)), without overflow."""
