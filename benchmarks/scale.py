@@ -124,10 +124,10 @@ def estimate_people(folder: str) -> None:
 
 
 def merge(folder: str) -> None:
-    from ratewise.questions.sheets import merge_large
+    from ratewise.questions.sheets import merge_files
 
     shutil.rmtree(f"{folder}/merged", ignore_errors=True)
-    if merge_large(f"{folder}/drawn", f"{folder}/sheet.csv", f"{folder}/merged/") is None:
+    if merge_files(f"{folder}/drawn", f"{folder}/sheet.csv", f"{folder}/merged/") is None:
         raise SystemExit("the table was not merged where it lies")
 
 
