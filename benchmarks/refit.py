@@ -22,12 +22,12 @@ from ratewise.lab.trials import Block, Population, Setting
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.cross_fit import Rows, Trainer, cross_fitted, encoder_trainer
 
-COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner/refitting.py` has them
+COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner/plan.py` has them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RefitTrial(Trial):
-    """A campaign that trains on its own labels, as `campaign/refits.py` does it."""
+    """A campaign that trains on its own labels, as `campaign/learner.py` does it."""
 
     texts: Rows = ()
     trainer: Trainer | None = None

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from ratewise.core.document import Column, Grid
+from ratewise.core.document import Column, DataTable
 from ratewise.report.terminal import TerminalTable
 
 COLUMNS = (
@@ -23,7 +23,7 @@ def shown(table, width):
 
 
 def filled(columns=COLUMNS):
-    table = Grid(columns)
+    table = DataTable(columns)
     for name in NAMES:
         table.add(name, "1234", "0.4107 to 0.5188", "━━━●━━━", "17%", "12,345")
     return TerminalTable(table)
@@ -63,7 +63,7 @@ def test_where_nothing_fits_cells_wrap_and_nothing_is_lost():
 
 
 def test_without_rows_there_is_a_head():
-    assert shown(TerminalTable(Grid(COLUMNS)), 120)[0].split() == [
+    assert shown(TerminalTable(DataTable(COLUMNS)), 120)[0].split() == [
         "model",
         "rating",
         "95%",

@@ -6,7 +6,7 @@ cost, so that none is paid for twice: not by a run that was killed before the ca
 that begins anew. What was paid is the first entry of the ledger, and no batch is sent that could pass the budget.
 
 With `refit = "each round"` a model is trained again on the labels of closed rounds, by folds
-(`learn/training/cross_fit.py`), and its predictions are written down before the next round is planned. They belong to
+(`learn/cross_fit.py`), and its predictions are written down before the next round is planned. They belong to
 the number of rounds that were closed: what was known after these includes them, a plan that rests on fewer does not.
 """
 

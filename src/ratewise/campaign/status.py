@@ -12,7 +12,7 @@ from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
 from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.document import Facts, Part
+from ratewise.core.document import FactTable, Part
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import Result
 from ratewise.judges.judge import told_of_servers
@@ -90,7 +90,9 @@ class Status(Result):
             facts.append(("estimate", self.lead.summary()))
         if self.for_looks is not None:
             facts.append((IF_YOU_LOOK, self.for_looks.summary()))
-        return [Facts([*facts, *(("votes", text) for text in self.votes), *(("judge", text) for text in self.servers)])]
+        return [
+            FactTable([*facts, *(("votes", text) for text in self.votes), *(("judge", text) for text in self.servers)])
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; amounts as text, so that they stay exact."""

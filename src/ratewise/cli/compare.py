@@ -168,7 +168,7 @@ def _ask(
             "expected_error_ratio": asked.saving, "seed": options["seed"], "notes": list(asked.notes),
         })  # fmt: skip
     elif output != "-":
-        from ratewise.core.document import Line, noted
+        from ratewise.core.document import Sentence, noted
         from ratewise.report.terminal import as_text
 
-        print_rich(as_text([Line(f"{asked.summary()}. Written to {output}."), *noted(asked.notes)]))
+        print_rich(as_text([Sentence(f"{asked.summary()}. Written to {output}."), *noted(asked.notes)]))

@@ -87,10 +87,10 @@ def draw(
     elif output == "-":
         print_notes(drawn.notes)
     else:
-        from ratewise.core.document import Line, noted
+        from ratewise.core.document import Sentence, noted
         from ratewise.report.terminal import as_text
 
-        print_rich(as_text([Line(f"{drawn.summary()}. Written to {output}."), *noted(map(as_typed, drawn.notes))]))
+        print_rich(as_text([Sentence(f"{drawn.summary()}. Written to {output}."), *noted(map(as_typed, drawn.notes))]))
         if sheet is not None:
             blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
             say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")

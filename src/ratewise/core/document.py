@@ -19,7 +19,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Sentence:
     """A paragraph: some words that stand out, the text, and something to copy. An empty one is a gap in a terminal."""
 
     text: str = ""
@@ -54,7 +54,7 @@ Fact = tuple[str, str] | tuple[str, str, Style]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactTable:
     """Names with what is to be said of each."""
 
     rows: Sequence[Fact]
@@ -79,7 +79,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class DataTable:
     """Rows under columns; bars are for terminals only."""
 
     columns: Sequence[Column]
@@ -90,12 +90,12 @@ class Grid:
         self.rows.append(Row(cells, style, below))
 
 
-Part = Heading | Line | Bullets | Code | Picture | Facts | Grid
+Part = Heading | Sentence | Bullets | Code | Picture | FactTable | DataTable
 
 
 def noted(notes: Iterable[str]) -> list[Part]:
     """Notes of a result, a line each."""
-    return [Line(f"note: {note}", "note") for note in notes]
+    return [Sentence(f"note: {note}", "note") for note in notes]
 
 
 def listed(lines: Sequence[str]) -> list[Part]:
@@ -103,10 +103,10 @@ def listed(lines: Sequence[str]) -> list[Part]:
     return [Bullets(lines)] if lines else []
 
 
-def grid_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Grid:
+def grid_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> DataTable:
     """A table whose first column is names and whose others are numbers."""
     columns = [Column(title, "number" if k else "name") for k, title in enumerate(titles)]
-    return Grid(columns, [Row(row) for row in rows])
+    return DataTable(columns, [Row(row) for row in rows])
 
 
 def bar(
@@ -141,7 +141,7 @@ def _html(part: Part) -> str:
     match part:
         case Heading(text, level):
             return f"<h{level}>{html.escape(text)}</h{level}>"
-        case Line():
+        case Sentence():
             return _html_line(part)
         case Bullets(lines):
             return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
@@ -149,15 +149,15 @@ def _html(part: Part) -> str:
             return f"<pre>{html.escape(text)}</pre>"
         case Picture(svg, words):
             return _html_picture(svg(), words)
-        case Facts(rows):
+        case FactTable(rows):
             return _html_table("", (_html_cells((name, text)) for name, text, *_ in rows))
-        case Grid(columns):
+        case DataTable(columns):
             kept = [k for k, column in enumerate(columns) if column.kind != "bar"]
             head = "".join(f"<th>{html.escape(columns[k].title)}</th>" for k in kept)
             return _html_table(f"<tr>{head}</tr>", (_html_row(row, kept) for row in part.rows))
 
 
-def _html_line(line: Line) -> str:
+def _html_line(line: Sentence) -> str:
     if not (line.text or line.lead):
         return ""
     kind = {"note": " class='note'", "answer": " class='plain'", "large": " class='big'"}.get(line.style, "")
@@ -208,7 +208,7 @@ def _markdown(part: Part) -> str:
     match part:
         case Heading(text, level):
             return f"{'#' * level} {escaped(text)}"
-        case Line(text, _, lead, code):
+        case Sentence(text, _, lead, code):
             said = (f"**{escaped(lead)}**" if lead else "") + escaped(text)
             return f"{said} {_span(code)}" if code else said
         case Bullets(lines):
@@ -217,9 +217,9 @@ def _markdown(part: Part) -> str:
             return f"```text\n{_without_fences(text)}\n```"
         case Picture(_, words):
             return escaped(words)
-        case Facts(rows):
+        case FactTable(rows):
             return _markdown_table(("", ""), [(name, text) for name, text, *_ in rows])
-        case Grid(columns):
+        case DataTable(columns):
             kept = [k for k, column in enumerate(columns) if column.kind != "bar"]
             cells = [[row.cells[k] for k in kept] for row in part.rows]
             below = [f"- {escaped(row.cells[0])}: {escaped(row.below)}" for row in part.rows if row.below]

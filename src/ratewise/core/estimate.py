@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ratewise.core import contributions
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
-from ratewise.core.document import Fact, Facts, Part, Picture, noted
+from ratewise.core.document import Fact, FactTable, Part, Picture, noted
 from ratewise.core.intervals import (
     Interval,
     Spread,
@@ -218,7 +218,7 @@ class Estimate(Result):
         if self.spend is not None:
             rows.append(("spent", f"{self.spend:,.2f}"))
         rows += [("estimand", f"mean of the {self.estimand}"), ("method", self.method)]
-        return [Facts(rows), Picture(lambda: spans_picture(spans, self.summary())), *noted(self.notes)]
+        return [FactTable(rows), Picture(lambda: spans_picture(spans, self.summary())), *noted(self.notes)]
 
 
 def estimate_mean(

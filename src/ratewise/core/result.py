@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ratewise.core.document import Facts, Line, Part, as_html, as_markdown, noted
+from ratewise.core.document import FactTable, Part, Sentence, as_html, as_markdown, noted
 from ratewise.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -85,8 +85,8 @@ class Result:
 
     def document(self) -> list[Part]:
         """What it says, part by part, in a terminal, in a notebook and in Markdown."""
-        said = [Line(self.summary())] if _has_words(self) else []
-        return [Facts(_cells(self)), *said, *noted(getattr(self, "notes", ()))]
+        said = [Sentence(self.summary())] if _has_words(self) else []
+        return [FactTable(_cells(self)), *said, *noted(getattr(self, "notes", ()))]
 
     def _rows(self) -> Sequence[Mapping[str, Any]]:
         """The rows of its frame."""

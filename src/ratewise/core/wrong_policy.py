@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, finite, number
-from ratewise.core.document import Column, Grid, Line, Part
+from ratewise.core.document import Column, DataTable, Part, Sentence
 from ratewise.core.formulas import misjudged_variance_bound, misjudged_variance_bound_additive, optimal_uniform_rate
 from ratewise.core.names import PolicyName
 from ratewise.core.policy import Policy, optimal_policy
@@ -310,17 +310,17 @@ class WhatIf(Result):
         """Squared error for the same money, over that of a plan that knows better: by belief, and by burn-in."""
         factors = sorted({one.factor for one in self.beliefs})
         of = {(one.what, one.factor): one for one in self.beliefs}
-        table = Grid([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
+        table = DataTable([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
         for what in dict.fromkeys(one.what for one in self.beliefs):
             found = [of.get((what, factor)) for factor in factors]
             table.add(BELIEFS[what], *("" if one is None else self._belief(one) for one in found))
         legend = "squared error for the same money, over that of the right plan; in brackets: another policy is taken"
-        burnt = Grid([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
+        burnt = DataTable([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
         for b in self.burn_ins:
             burnt.add(f"{b.labels:,} labels", _ratio_told(b.mean_ratio), _ratio_told(b.worst_ratio), f"{b.right:.0%}")
         below = "the same, for V and the weak rater's error taken from so many labels"
-        said = Line(self.summary())
-        return [table, Line(legend, "quiet"), Line(), burnt, Line(below, "quiet"), Line(), said]
+        said = Sentence(self.summary())
+        return [table, Sentence(legend, "quiet"), Sentence(), burnt, Sentence(below, "quiet"), Sentence(), said]
 
     def _belief(self, one: Belief) -> str:
         taken = "" if one.recommendation == self.recommendation else f" ({one.recommendation})"

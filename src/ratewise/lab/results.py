@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, number
-from ratewise.core.document import Column, Grid, Line, Part, Style, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, Style, noted
 from ratewise.core.result import Result
 from ratewise.lab.trials import MethodOutcome
 
@@ -214,7 +214,7 @@ class Simulation(Result):
 
     def document(self) -> list[Part]:
         """A row per budget and method: error, what it is worth, coverage, spend; the best of each budget stands out."""
-        table = Grid([
+        table = DataTable([
             Column("budget"), Column("method", "name"), Column("RMSE"), Column("of base"),
             Column("95% interval", leaves=2), Column("worth"), Column("saves", leaves=3), Column("width"),
             Column("covers"), Column("spend", leaves=4),
@@ -233,7 +233,7 @@ class Simulation(Result):
         notes = [f"partial, stopped after {self.settings['trials']:,} trials"] if self.partial else []
         if self.settings["burn_in"] == 0 and not self.settings["transfer"]:
             notes.append("without a burn-in the methods know the whole table's parameters")
-        return [table, Line(legend, "quiet"), Line(), Line(self.summary()), *noted(notes)]
+        return [table, Sentence(legend, "quiet"), Sentence(), Sentence(self.summary()), *noted(notes)]
 
 
 def _cells(r: MethodResult) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from scipy import special
 
 from ratewise.core.checks import number, share
-from ratewise.core.document import Heading, Line, Part, grid_of, listed
+from ratewise.core.document import Heading, Part, Sentence, grid_of, listed
 from ratewise.core.estimate import Estimate
 from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
 from ratewise.core.messages import Message, argument
@@ -61,7 +61,12 @@ class Check(Result):
         means = [("mean", self.estimate)] if self.comparison is None else self.comparison.named()
         rows = ((name, signed(e.value), between(e.interval), f"{e.labels:,}", f"{e.items:,}") for name, e in means)
         table = grid_of(("", "estimate", f"{percent(self.level)} interval", "strong ratings", "items"), rows)
-        return [Heading(f"{_MARKS[self.verdict]}: {self.question}", 3), Line(self.sentence), table, *listed(self.notes)]
+        return [
+            Heading(f"{_MARKS[self.verdict]}: {self.question}", 3),
+            Sentence(self.sentence),
+            table,
+            *listed(self.notes),
+        ]
 
 
 def check(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.document import Column, Grid, Line, Part, Style, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, Style, noted
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.names import Estimand, Method, Recalibration
@@ -88,7 +88,7 @@ class Comparison(Result):
 
     def document(self) -> list[Part]:
         """Both means, their difference, ratio and lift; then the sentence."""
-        table = Grid([
+        table = DataTable([
             Column("", "name"), Column("value"), Column(f"{percent(self.difference.level)} interval"),
             Column("std. error", leaves=1),
         ])  # fmt: skip
@@ -99,7 +99,13 @@ class Comparison(Result):
         table.add("ratio", *_ratio_cells(self.ratio, signed))
         table.add("relative lift", *_ratio_cells(self.relative_lift, lambda x: f"{100 * x:+.1f} %".replace("-", "−")))
         reasons = (self.ratio.reason,) if self.ratio.reason else ()
-        return [table, Line(), Line(self.sentence), Line(self._rests_on(), "quiet"), *noted(reasons + self.notes)]
+        return [
+            table,
+            Sentence(),
+            Sentence(self.sentence),
+            Sentence(self._rests_on(), "quiet"),
+            *noted(reasons + self.notes),
+        ]
 
     def _rests_on(self) -> str:
         if not self.paired:
@@ -175,7 +181,7 @@ class ManyComparisons(Result):
 
     def document(self) -> list[Part]:
         """A row for every system, best first, and what can be said of all of them together."""
-        table = Grid([
+        table = DataTable([
             Column("system", "name"), Column("mean", leaves=2), Column("difference"),
             Column(f"{percent(self.level)} interval"), Column("adjusted p", leaves=3), Column("better", leaves=1),
             Column(""),
@@ -194,7 +200,7 @@ class ManyComparisons(Result):
             f"The intervals hold together: the chance that any of them is wrong is {percent(1 - self.level)}. better: "
             f"the probability of each comparison alone. {d.labels:,} items with strong ratings, of {d.items:,}."
         )
-        return [table, Line(legend, "quiet"), Line(), Line(self.sentence), *noted(self.notes)]
+        return [table, Sentence(legend, "quiet"), Sentence(), Sentence(self.sentence), *noted(self.notes)]
 
 
 def compare(

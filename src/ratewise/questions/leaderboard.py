@@ -21,7 +21,7 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes
-from ratewise.core.document import Column, Grid, Line, Part, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.intervals import simultaneous_quantile
 from ratewise.core.m_estimation import NoFitError
@@ -123,7 +123,7 @@ class Leaderboard(Result):
 
     def document(self) -> list[Part]:
         """Ranks, ratings and intervals, with a bar for each; models without a rating below, with the reason."""
-        table = Grid([
+        table = DataTable([
             Column("rank"), Column("model", "name"), Column("rating"), Column(f"{self.level:.0%} interval"),
             Column("", "bar", 4), Column("may rank", leaves=1), Column("best", leaves=3), Column("votes", leaves=2),
         ])  # fmt: skip
@@ -135,12 +135,12 @@ class Leaderboard(Result):
                 f"{m.rank_low}–{m.rank_high}", _percent(m.best), f"{m.strong_votes:,}",
             )  # fmt: skip
         unrated = {f"{m.name}: {m.reason}" for m in self.models if m.rating is None}
-        rest = [Line(f"–  {m.name}: {m.reason}") for m in self.models if m.rating is None]
+        rest = [Sentence(f"–  {m.name}: {m.reason}") for m in self.models if m.rating is None]
         line = (
             f"{self.labels:,} strong votes on {self.items:,} comparisons ({self.method}). "
             "Intervals and ranks each hold for all models at once."
         )
-        return [table, *rest, Line(), Line(line), *noted(note for note in self.notes if note not in unrated)]
+        return [table, *rest, Sentence(), Sentence(line), *noted(note for note in self.notes if note not in unrated)]
 
 
 _BAR = 28  # signs

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ratewise.core.checks import Floats, share
-from ratewise.core.document import Line, Part, noted
+from ratewise.core.document import Part, Sentence, noted
 from ratewise.core.estimate import expected_half_width
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, PolicyName, Recalibration
@@ -62,8 +62,8 @@ class Plan(PolicyPlan):
 
     def document(self) -> list[Part]:
         """Every policy side by side, the recommendation, and what was asked for besides."""
-        strata: list[Part] = [] if self.by_stratum is None else [Line(), self.by_stratum.table()]
-        wrong = [] if self.what_if is None else [Line(), *self.what_if.document()]
+        strata: list[Part] = [] if self.by_stratum is None else [Sentence(), self.by_stratum.table()]
+        wrong = [] if self.what_if is None else [Sentence(), *self.what_if.document()]
         return [*self._policies(), *strata, *wrong, *noted(self.notes)]
 
 

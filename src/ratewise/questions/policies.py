@@ -13,7 +13,7 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.document import Column, Grid, Line, Part, Picture, noted
+from ratewise.core.document import Column, DataTable, Part, Picture, Sentence, noted
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import LARGEST_SCALE, active_rates
 from ratewise.core.result import Result, Span, spans_picture
@@ -336,7 +336,7 @@ class PolicyPlan(AnyPlan):
     def _policies(self) -> list[Part]:
         level, by_cost = self.basis.get("level", 0.95), self.basis.get("target_se") is not None
         base = self.policies["base"]
-        table = Grid([
+        table = DataTable([
             Column("policy", "name"), Column("items"), Column("strong"), Column("rate", leaves=2), Column("spend"),
             Column(self.error_name, leaves=1), Column(f"{level:.0%} interval"),
             Column("cost vs base" if by_cost else "sq. error vs base"),
@@ -350,7 +350,7 @@ class PolicyPlan(AnyPlan):
                 style="best" if taken else "",
             )  # fmt: skip
         legend = "; ".join(f"{name}: {POLICY_TITLES[name]}" for name in self.policies)
-        return [table, Picture(self._picture), Line(legend, "quiet"), Line(), Line(self.reason)]
+        return [table, Picture(self._picture), Sentence(legend, "quiet"), Sentence(), Sentence(self.reason)]
 
     def _picture(self) -> str:
         """The interval to expect of each policy, for notebooks."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import number, share
-from ratewise.core.document import Column, Grid, Line, Part, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
@@ -59,14 +59,14 @@ class Quantiles(Result):
         """A row for each quantile, with a bar for its interval."""
         first = self.estimates[0]
         interval = Column(f"{first.level:.0%} interval")
-        table = Grid([Column("quantile", "name"), Column("value"), interval, Column("", "bar", 1)])
+        table = DataTable([Column("quantile", "name"), Column("value"), interval, Column("", "bar", 1)])
         known = [x for e in self.estimates if e.interval is not None for x in e.interval] or [0.0]
         for q, e in zip(self.quantiles, self.estimates, strict=True):
             ends = "none" if e.interval is None else " to ".join(map(rounded, e.interval))
             drawn = "" if e.interval is None else bar(e.value, e.low, e.high, (min(known), max(known)), width=BAR)
             table.add(f"{q:g}", rounded(e.value), ends, drawn)
         rests = f"{first.labels:,} strong ratings on {first.items:,} items, of the {first.estimand}."
-        return [table, Line(rests, "quiet"), *noted(self.notes)]
+        return [table, Sentence(rests, "quiet"), *noted(self.notes)]
 
 
 def quantile_table(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, finite
-from ratewise.core.document import Column, Grid, Line, Part, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram, influence
 from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
@@ -87,7 +87,7 @@ class Regression(Result):
 
     def document(self) -> list[Part]:
         """A row for each coefficient, with a bar for its interval against 0, and what it rests on."""
-        table = Grid([
+        table = DataTable([
             Column("column", "name"), Column("coefficient"), Column(f"{self.level:.0%} interval"),
             Column("std. error", leaves=1), Column("", "bar", 2),
         ])  # fmt: skip
@@ -108,7 +108,7 @@ class Regression(Result):
             f"{self.items:,} items, {self.method}, of the {self.estimand}."
         )
         reasons = tuple(f"{c.name}: {c.reason}" for c in self.coefficients if c.value is not None and c.reason)
-        return [table, Line(rests, "quiet"), *noted(self.notes + reasons)]
+        return [table, Sentence(rests, "quiet"), *noted(self.notes + reasons)]
 
 
 BAR = 25  # signs

@@ -18,7 +18,7 @@ import scipy
 
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.clusters import Codes
-from ratewise.core.document import Column, Grid, Line, Part, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, noted
 from ratewise.core.draw import draw, whole_items
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
@@ -142,7 +142,7 @@ class SlicePlan(AnyPlan):
 
     def document(self) -> list[Part]:
         """What to buy in every slice, and what it comes to."""
-        table = Grid([
+        table = DataTable([
             Column(self.by, "name"), Column("policy", leaves=1), Column("items"), Column("strong"),
             Column("rate", leaves=2), Column("spend"), Column("std. error"),
         ])  # fmt: skip
@@ -155,7 +155,7 @@ class SlicePlan(AnyPlan):
         whole = "–" if self.overall_se is None else f"{self.overall_se:.4f}"
         cells = ("", f"{self.items:,.0f}", f"{self.strong_labels:,.0f}", "", f"{self.spend:,.2f}", whole)
         table.add("all", *cells, style="strong")
-        short = [Line(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
+        short = [Sentence(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
         return [table, *short, *noted(self.notes)]
 
 

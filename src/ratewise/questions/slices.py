@@ -15,7 +15,7 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.document import Column, Grid, Line, Part, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Ratings
@@ -159,7 +159,7 @@ class Slices(Result):
         ends = (min(known), max(known)) if max(known) > min(known) else (min(known) - 0.5, max(known) + 0.5)
         left, right = (f"{end:.3g}" for end in ends)
         at_once = " at once" if self.simultaneous else ""
-        table = Grid([
+        table = DataTable([
             Column(self.by, "name"), Column("items", leaves=2), Column("strong"), Column("estimate"),
             Column(f"{self.level:.0%} interval{at_once}"), *[Column("unshrunk", leaves=1)] * self.shrink,
             Column(left + right.rjust(_BAR - len(left)), "bar", 3),
@@ -175,8 +175,8 @@ class Slices(Result):
                 bar(one.value, low, high, ends, width=_BAR, line="━", ground="·"),
                 style="strong" if one is self.overall else "",
             )  # fmt: skip
-        spent = [] if self.overall.spend is None else [Line(f"spent {self.overall.spend:,.2f}")]
-        missing = [Line(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
+        spent = [] if self.overall.spend is None else [Sentence(f"spent {self.overall.spend:,.2f}")]
+        missing = [Sentence(f"{one.name}: {one.reason}", "warning") for one in self.slices if one.reason is not None]
         return [table, *spent, *missing, *noted(self.notes)]
 
 

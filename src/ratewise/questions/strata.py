@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.document import Column, Grid
+from ratewise.core.document import Column, DataTable
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, count_groups
@@ -71,9 +71,9 @@ class InputPlan(Result):
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
         return {**plain, **total, "strata": strata}
 
-    def table(self) -> Grid:
+    def table(self) -> DataTable:
         """How many items of each stratum to look at, and at what rate."""
-        table = Grid([
+        table = DataTable([
             Column(self.column, "name"), Column("share", leaves=1), Column("items"), Column("of them", leaves=2),
             Column("rate"), Column("strong"), Column("mean", leaves=5), Column("variance", leaves=4),
             Column("weak error", leaves=3),

@@ -14,12 +14,12 @@ from ratewise.core.document import (
     Bullets,
     Code,
     Column,
-    Facts,
-    Grid,
+    DataTable,
+    FactTable,
     Heading,
-    Line,
     Part,
     Picture,
+    Sentence,
     as_markdown,
     grid_of,
     listed,
@@ -74,13 +74,14 @@ def report(
     """All sections of the report, from the answer to how to do it again."""
     estimate = now.status.lead
     return [
-        Heading(now.status.name, 1), Line(words.plain_answer(now), "answer"),
-        *([Line("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
-        *_interval_told(now.status), Line(_in_words(now.status)),
+        Heading(now.status.name, 1), Sentence(words.plain_answer(now), "answer"),
+        *([Sentence("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
+        *_interval_told(now.status), Sentence(_in_words(now.status)),
         _facts(now, datetime.now(UTC) if made is None else made),
-        *_raters(now), *_rounds(now, truth), *_titled("What was saved", [Line(line) for line in words.savings(now)]),
+        *_raters(now), *_rounds(now, truth),
+        *_titled("What was saved", [Sentence(line) for line in words.savings(now)]),
         *_pictures(now), *_labels(now), *_slices(now, slices), *_differences(now),
-        *_outlook(now), *_people(now), Heading("What is missing"), Line(words.missing(now)),
+        *_outlook(now), *_people(now), Heading("What is missing"), Sentence(words.missing(now)),
         Heading("Method"), Bullets(words.method(now)),
         Heading("Assumptions"), Bullets(words.assumptions(now)),
         Heading("Limits"), Bullets(words.limitations(now)),
@@ -99,7 +100,10 @@ def _answer(e: Estimate, truth: float | None) -> list[Part]:
     spent = "" if e.spend is None else f", {e.spend:,.2f} spent"
     known = "" if truth is None else f" The truth is {truth:.4f}."
     rests = f"from {e.labels:,} strong ratings on {e.items:,} items{spent}; {e.method}.{known}"
-    return [Line(f", {interval}", "large", f"{e.value:.4f}"), Line(f"Mean strong rating of the {e.estimand}, {rests}")]
+    return [
+        Sentence(f", {interval}", "large", f"{e.value:.4f}"),
+        Sentence(f"Mean strong rating of the {e.estimand}, {rests}"),
+    ]
 
 
 def _interval_told(status: Status) -> list[Part]:
@@ -108,7 +112,7 @@ def _interval_told(status: Status) -> list[Part]:
         return []
     other = status.for_looks
     more = "" if other is None else f" {IF_YOU_LOOK.capitalize()}: {ends_of(other)}."
-    return [Line(f"{status.lead_words.capitalize()}.{more}")]
+    return [Sentence(f"{status.lead_words.capitalize()}.{more}")]
 
 
 def _in_words(status: Status) -> str:
@@ -122,14 +126,14 @@ def _in_words(status: Status) -> str:
     )
 
 
-def _facts(now: Snapshot, made: datetime) -> Facts:
+def _facts(now: Snapshot, made: datetime) -> FactTable:
     """When, from what, by which draws."""
     spec, goal, scale = now.spec, now.spec.goal, now.spec.scale
     goals = [f"budget {goal.budget:f}"] if goal.budget is not None else []
     goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
     goals += [f"±{goal.within:g}"] if goal.within is not None else []
     rating = scale.kind + (f", {scale.low:g} to {scale.high:g}" if scale.kind in {"likert", "score"} else "")
-    return Facts([
+    return FactTable([
         ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Items", spec.items.table), ("Goal", " or ".join(goals)),
         ("Rating", rating), ("Seed of the draws", f"{spec.seed}" if isinstance(spec.seed, int) else "kept secret"),
         ("Campaign", now.status.campaign),
@@ -173,7 +177,7 @@ def _rounds(now: Snapshot, truth: float | None) -> list[Part]:
         Heading("Round by round: interval over money"),
         _picture(lambda: plot_money(points, truth=truth), words.money_words(now, points)),
         grid_of(titles, rows),
-        Line("Intervals in this picture and table hold all at once, so that one may look after every round."),
+        Sentence("Intervals in this picture and table hold all at once, so that one may look after every round."),
     ]
 
 
@@ -210,7 +214,7 @@ def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
         ]
         parts += [Heading(f"By {column}", 3), grid_of(titles, rows)]
     if parts:
-        parts.append(Line("Each interval holds for its slice alone; of twenty slices, one may be off."))
+        parts.append(Sentence("Each interval holds for its slice alone; of twenty slices, one may be off."))
     return _titled("Slices", parts)
 
 
@@ -225,7 +229,7 @@ def _differences(now: Snapshot) -> list[Part]:
     weak, strong, found = now.spec.weak, now.spec.strong, findings.differences(now)
     if weak is None or not found:
         return []
-    table = Grid([Column("item", "name"), Column(weak.name), Column(strong.name)])
+    table = DataTable([Column("item", "name"), Column(weak.name), Column(strong.name)])
     for one in found:
         text = " ".join(one.text.split())
         table.add(
@@ -249,7 +253,7 @@ def _outlook(now: Snapshot) -> list[Part]:
         return []
     lost = " As large a share of the answers will not come, which no money mends." if now.status.missing else ""
     table = grid_of(("money", "in all", f"{now.spec.level:.0%} interval"), rows)
-    said = Line(f"Expected if it is spent in the same way; no item is rated twice.{lost}")
+    said = Sentence(f"Expected if it is spent in the same way; no item is rated twice.{lost}")
     return [Heading("What more money would bring"), table, said]
 
 
@@ -263,7 +267,7 @@ def _notes(now: Snapshot) -> list[Part]:
     told = [f"{at}: {text}" for at, text in now.notes]
     edited = [line for line in now.told if line not in told]
     own = () if now.status.lead is None else now.status.lead.notes
-    return [Line(note, "note") for note in (*own, *edited, *told)]
+    return [Sentence(note, "note") for note in (*own, *edited, *told)]
 
 
 def _record(now: Snapshot) -> list[Part]:
@@ -271,10 +275,10 @@ def _record(now: Snapshot) -> list[Part]:
     again = "These commands check it, and compute the estimate anew from the exported table:"
     command = f"ratewise verify {now.spec.path.name} --head {now.head}"
     return [
-        Heading("Record"), *([] if now.seed is None else [Line("Seed:", code=now.seed)]),
-        Line("Head of the record:", code=now.head),
-        Line("To check that the store still holds what this page was made from:", code=command),
+        Heading("Record"), *([] if now.seed is None else [Sentence("Seed:", code=now.seed)]),
+        Sentence("Head of the record:", code=now.head),
+        Sentence("To check that the store still holds what this page was made from:", code=command),
         Heading("Do it again"),
-        Line(f"{words.seed_words(now)} {again}"),
+        Sentence(f"{words.seed_words(now)} {again}"),
         Code("\n".join(words.again(now))),
     ]  # fmt: skip

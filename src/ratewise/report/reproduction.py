@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ratewise.core.checks import choice, number
-from ratewise.core.document import Heading, Line, Part, Picture, grid_of
+from ratewise.core.document import Heading, Part, Picture, Sentence, grid_of
 from ratewise.core.names import FIGURES
 from ratewise.errors import TableError
 from ratewise.lab.figures import (
@@ -216,19 +216,19 @@ def _page(made: Reproduction) -> str:
         "Figures and claims of Cost-Optimal Active AI Model Evaluation (Angelopoulos, Eisenstein, Berant, Agarwal, "
         "Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data."
     )
-    parts: list[Part] = [Heading(title, 1), Line(said)]
+    parts: list[Part] = [Heading(title, 1), Sentence(said)]
     if made.partial:
-        parts.append(Line("Partial: stopped before the end.", "note"))
+        parts.append(Sentence("Partial: stopped before the end.", "note"))
     if made.claims:
         verdicts = {True: "✓ holds", False: "✗ does not hold here"}
         rows = [(verdicts[claim.holds], name, claim.text, claim.evidence) for name, claim in made.claims]
         parts += [Heading("Claims"), grid_of(("verdict", "figure", "claim", "by"), rows)]
     for figure in made.figures:
-        parts += [Heading(figure.name), Line(f"To be expected: {EXPECTED[figure.name]}")]
+        parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
         if figure.missing is None:
-            parts += [Line(figure.source), Picture(partial(_image, figure))]
+            parts += [Sentence(figure.source), Picture(partial(_image, figure))]
         else:
-            parts.append(Line(f"Not made: {figure.missing}", "note"))
+            parts.append(Sentence(f"Not made: {figure.missing}", "note"))
     return page(title, parts, style=_WIDER)
 
 

@@ -16,7 +16,7 @@ from ratewise.campaign.engine import Paused
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.guess import Begun, scale_words
 from ratewise.campaign.status import IF_YOU_LOOK, Status
-from ratewise.core.document import Facts, Line
+from ratewise.core.document import FactTable, Sentence
 from ratewise.report.terminal import as_text
 from ratewise.report.words import amount, counted, ends_of
 
@@ -166,9 +166,9 @@ def begun_text(begun: Begun) -> RenderableType:
     rows += [("" if k else "left out", why) for k, why in enumerate(left_out)]
     change = f"Look at {_listed(begun.to_change)}; a wrong guess is changed in the file."
     return as_text([
-        Line(f"Written: {begun.path}, for the {begun.rows:,} rows of {begun.table}. Guessed:"),
-        Facts([(name, " ".join(text.split())) for name, text in rows]),
-        Line(f"{change} Then: ratewise run {shlex.quote(begun.path)}"),
+        Sentence(f"Written: {begun.path}, for the {begun.rows:,} rows of {begun.table}. Guessed:"),
+        FactTable([(name, " ".join(text.split())) for name, text in rows]),
+        Sentence(f"{change} Then: ratewise run {shlex.quote(begun.path)}"),
     ])  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.core.document import Bullets, Code, Column, Facts, Grid, Heading, Line, Part, Picture
+from ratewise.core.document import Bullets, Code, Column, DataTable, FactTable, Heading, Part, Picture, Sentence
 from ratewise.core.result import Result
 
 _STYLES = {"strong": "bold", "quiet": "dim", "note": "yellow", "warning": "yellow", "best": "bold green"}
@@ -33,14 +33,14 @@ def _shown(part: Part) -> RenderableType:
             return Text(text, style="bold" if isinstance(part, Heading) else "")
         case Bullets(lines):
             return Text("\n".join(lines))
-        case Grid():
+        case DataTable():
             return TerminalTable(part)
-        case Facts(rows):
+        case FactTable(rows):
             grid = Table.grid(padding=(0, 2))
             for name, text, *style in rows:
                 grid.add_row(name, Text(text, style=_STYLES.get(style[0], "") if style else ""))
             return grid
-        case Line(text, style, lead, code):
+        case Sentence(text, style, lead, code):
             return Text.assemble((lead, "bold"), text, f" {code}" if code else "", style=_STYLES.get(style, ""))
         case Picture():
             return Text()
@@ -50,7 +50,7 @@ def _shown(part: Part) -> RenderableType:
 class TerminalTable:
     """Rows under columns, as wide as they need to be and no wider than the terminal."""
 
-    grid: Grid
+    grid: DataTable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What fits into the terminal, and which columns do not."""
