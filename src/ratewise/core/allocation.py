@@ -77,7 +77,6 @@ class StrataProblem:
             )
 
     def lost(self, estimand: str) -> float:
-        """The variance that the pool's own mean does not have."""
         return float((self.P**2 * self.a / self.N).sum()) if estimand == "pool" else 0.0
 
     # Rates within strata
@@ -91,7 +90,6 @@ class StrataProblem:
         return np.bincount(self.code, minlength=self.P.size)
 
     def _mean(self, values: Floats) -> Floats:
-        """Mean of the values in each stratum."""
         return np.asarray(np.bincount(self.code, weights=values, minlength=self.P.size) / self._count)
 
     @cached_property
@@ -132,7 +130,6 @@ class StrataProblem:
     # One multiplier: variance + λ·cost at its least
 
     def best(self, lam: float) -> Numbers:
-        """The better of both ways in every stratum."""
         both = self._both(lam)
         if not self.alone:
             return both
@@ -174,11 +171,9 @@ class StrataProblem:
             return np.asarray(np.where(each > 0, self.P**2 * each / n.T, 0.0))
 
     def cost(self, n: Numbers) -> float:
-        """Cost of all ratings."""
         return float(self._costs(n).sum())
 
     def variance(self, n: Numbers) -> float:
-        """Variance of the estimate around the population's mean."""
         return float(self._variances(n).sum())
 
     @property
@@ -279,14 +274,12 @@ class InputChoice(Result):
         return None if self.items is None else self.items * self.rates
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         arrays = ("probabilities", "sampling", "rates", "buys_weak", "used_up", "items")
         numbers = ("cost_per_item", "variance_per_item", "error_times_budget", "spend", "expected_se")
         values = {name: getattr(self, name) for name in (*arrays, *numbers)}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
     def summary(self) -> str:
-        """One line for people."""
         if self.items is None or self.expected_se is None:
             return f"{self.sampling.size} strata; squared error times budget {self.error_times_budget:.4g}"
         return (

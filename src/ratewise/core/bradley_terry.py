@@ -37,7 +37,6 @@ class Pairs:
         return sparse.csr_array((values[keep], index[keep], counts), shape=(n, self.models - 1))
 
     def rows(self, use: Mask) -> "Pairs":
-        """The votes of these rows."""
         return Pairs(self.a[use], self.b[use], self.models)
 
     def counts(self, weights: Floats | None = None) -> Floats:

@@ -69,7 +69,6 @@ class ClusterSpread:
 
     @property
     def clusters(self) -> int:
-        """C."""
         return int(self.sums.size)
 
 

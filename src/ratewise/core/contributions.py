@@ -29,7 +29,6 @@ class Lines:
     slope: Floats
 
     def put(self, weak: Floats) -> Floats:
-        """f in R's place."""
         return self.intercept + self.slope * weak
 
 

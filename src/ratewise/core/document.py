@@ -86,7 +86,6 @@ class DataTable:
     rows: list[Row] = field(default_factory=list)
 
     def add(self, *cells: str, style: Style = "", below: str = "") -> None:
-        """A row with a cell for each column."""
         self.rows.append(Row(cells, style, below))
 
 

@@ -275,7 +275,6 @@ class Cut:
     r: float | Floats
 
     def keeps(self, look: Floats, r: Floats) -> Mask:
-        """Whether items stand before the cut, or at it."""
         return np.asarray((look < self.look) | ((look == self.look) & (r <= self.r)))
 
 
@@ -291,7 +290,6 @@ class DrawPrices:
     strong: float
 
     def cost(self, items: float, drawn: float) -> float:
-        """What so many items cost of which so many are drawn."""
         return self.weak * items + self.strong * drawn
 
     def beyond(self, items: NDArray[np.integer], drawn: NDArray[np.integer], money: float) -> Mask:
@@ -341,7 +339,6 @@ class LineCounts:
 
     @classmethod
     def of(cls, look: Floats, r: Floats, rates: Floats) -> "LineCounts":
-        """The line of these items."""
         at = bin_of(look)
         drawn = np.bincount(at[r < rates], minlength=BINS)
         summed = np.asarray(np.bincount(at, weights=rates, minlength=BINS), dtype=np.float64)
@@ -351,7 +348,6 @@ class LineCounts:
         return LineCounts(self.items + other.items, self.drawn + other.drawn, self.rates + other.rates)
 
     def before(self, at: int) -> tuple[int, int]:
-        """Items and drawn ones in all bins before this one."""
         return int(self.items[:at].sum()), int(self.drawn[:at].sum())
 
     def bin_after(self, count: int) -> int:

@@ -111,7 +111,6 @@ class Case:
 
     @classmethod
     def of(cls, data: Ratings, how: EstimateOptions) -> "Case":
-        """The case of checked ratings."""
         N = pool_of(how.estimand, how.pool_size, data.items)
         if data.clusters is None:
             return cls(how, N)
@@ -193,7 +192,6 @@ class Estimate(Result):
         return replace(self, value=min(max(self.value, bounds[0]), bounds[1]), interval=ends)
 
     def summary(self) -> str:
-        """One line for people, the level always said."""
         if self.interval is None:
             return f"{self.value:.4f} (no interval: {'; '.join(self.notes)})"
         low, high = self.interval
@@ -203,7 +201,6 @@ class Estimate(Result):
         )
 
     def document(self) -> list[Part]:
-        """The estimate and its interval, with what they rest on."""
         rows: list[Fact] = [("estimate", f"{self.value:.4f}", "strong")]
         title, spans = f"{self.level:.0%} interval", []
         if self.interval is None:

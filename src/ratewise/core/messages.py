@@ -20,18 +20,15 @@ class Message(str):
     parts: tuple[str, ...]  # words and arguments by turns
 
     def __new__(cls, written: str) -> "Message":
-        """A message from text in which `argument` marks names."""
         parts = tuple(written.split(_MARK))
         made = super().__new__(cls, "".join(parts))
         made.parts = parts
         return made
 
     def typed(self, name: Callable[[str], str]) -> str:
-        """The message with every argument's name as the reader types it."""
         return "".join(name(part) if k % 2 else part for k, part in enumerate(self.parts))
 
     def within(self, before: str, after: str = "") -> "Message":
-        """This message between other words."""
         return Message(before + _MARK.join(self.parts) + after)
 
     def __reduce__(self) -> tuple[type["Message"], tuple[str]]:

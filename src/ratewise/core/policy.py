@@ -63,7 +63,6 @@ class Policy(Result):
         return {name: getattr(self, name) for name in names + more}
 
     def summary(self) -> str:
-        """One line for people."""
         worth = "worth it" if self.worth_it else "not worth it: buy strong ratings alone"
         return (
             f"rate {self.mean_rate:.3g} on average (scale {self.scale:.4g}, threshold {self.threshold:.4g}), "

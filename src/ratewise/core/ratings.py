@@ -48,7 +48,6 @@ class Ratings:
         selected: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ) -> "Ratings":
-        """Ratings from what the user gave."""
         return cls(
             as_floats(weak, name="weak"),
             as_floats(strong, name="strong"),
@@ -72,7 +71,6 @@ class Ratings:
         return data
 
     def part(self, keep: Mask) -> "Ratings":
-        """The ratings of these rows."""
         columns = [one.name for one in fields(self) if getattr(self, one.name) is not None and one.name != "sums"]
         changed: dict[str, Any] = {name: getattr(self, name)[keep] for name in columns}
         return replace(self, **changed, sums=None)
@@ -89,12 +87,10 @@ class Ratings:
 
     @cached_property
     def labelled(self) -> Mask:
-        """Whether each item has a strong rating."""
         return ~np.isnan(self.strong)
 
     @property
     def labels(self) -> int:
-        """Number of strong ratings."""
         return int(np.count_nonzero(self.labelled))
 
     @property
@@ -114,7 +110,6 @@ class Ratings:
         return np.asarray(terms * (self.counts if terms.ndim == 1 else self.counts[:, None]))
 
     def mean(self, terms: Floats) -> float:
-        """Mean over items of a term of each row."""
         return float(terms.mean()) if self.counts is None else float(np.dot(self.counts, terms)) / self.items
 
     def inverse_rates(self) -> Floats:

@@ -84,12 +84,10 @@ class Result:
         return "\n".join(f"  {name}: {text}" for name, text in _cells(self))
 
     def document(self) -> list[Part]:
-        """What it says, part by part, in a terminal, in a notebook and in Markdown."""
         said = [Sentence(self.summary())] if _has_words(self) else []
         return [FactTable(_cells(self)), *said, *noted(getattr(self, "notes", ()))]
 
     def _rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows of its frame."""
         return [_flat(self.to_dict())]
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:

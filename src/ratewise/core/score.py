@@ -51,7 +51,6 @@ class Groups:
     direction: Floats  # how far a tilt by 1 moves each group's log-odds
 
     def sums(self, terms: Floats) -> Floats:
-        """Sum of a term of each label, by group."""
         return np.asarray(np.bincount(self.of_labels, terms, self.coarse.size), dtype=np.float64)
 
 
@@ -99,7 +98,6 @@ class Worlds:
         return float(f0**2 @ self.a - 2 * f0 @ self.af + self.aff.sum())
 
     def shifts(self) -> Floats:
-        """Worlds from one end of the scale to the other."""
         lowest = float(np.min((-_BEYOND - self.logit) / self.direction))
         highest = float(np.max((_BEYOND - self.logit) / self.direction))
         return np.sinh(np.linspace(np.arcsinh(lowest), np.arcsinh(highest), _COARSE))
@@ -274,7 +272,6 @@ class _Recalibration:
     centre: Floats
 
     def __call__(self, z: Floats) -> Floats:
-        """Log-odds of items whose columns come first."""
         return self.alpha + np.tensordot(self.beta, z, axes=1) - float(self.beta @ self.centre)
 
 

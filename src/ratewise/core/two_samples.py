@@ -59,12 +59,10 @@ class Half:
     pool_size: float
 
     def at(self, rows: NDArray[np.intp]) -> "Half":
-        """These items, of the same pool."""
         return Half(self.contributions[rows], self.strong[rows], self.rates[rows], self.pool_size)
 
     @property
     def rated(self) -> Mask:
-        """Items with a strong rating."""
         return ~np.isnan(self.strong)
 
 

@@ -25,7 +25,6 @@ class Votes:
 
     @property
     def counts(self) -> NDArray[np.intp]:
-        """Votes per item."""
         return np.asarray((~np.isnan(self.values)).sum(axis=1))
 
     @property
@@ -36,7 +35,6 @@ class Votes:
         return np.asarray(np.divide(total, k, out=np.full(k.size, np.nan), where=k > 0))
 
     def rows(self, use: NDArray[np.bool_]) -> "Votes":
-        """The votes of these items."""
         return Votes(self.values[use], self.people)
 
     def spread_within(self) -> Floats | None:
@@ -76,7 +74,6 @@ class Agreement:
     differs: tuple[tuple[str, float], ...] = ()  # people who clearly rate higher or lower than the others, by how much
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return asdict(self) | {"differs": dict(self.differs)}
 
 

@@ -30,7 +30,6 @@ class PolicyPrice(Result):
     error_ratio: float  # J over that of strong ratings alone
 
     def to_dict(self) -> dict[str, float]:
-        """A dictionary, ready for JSON."""
         return asdict(self)
 
 
@@ -79,7 +78,6 @@ class WrongPolicy(Result):
         return prices | {name: getattr(self, name) for name in numbers} | {"notes": list(self.notes)}
 
     def summary(self) -> str:
-        """One line for people."""
         return (
             f"the believed error costs {self.ratio:.3g} times the squared error of the right one for the same money "
             f"({self.ratio_to_uniform:.3g} times that of one rate for all, {self.ratio_to_base:.3g} times that of "
@@ -209,7 +207,6 @@ class Assumed:
     floor: float | None = None
 
     def wrong(self, what: str, factor: float) -> "Assumed":
-        """The same with one thing off by a factor."""
         scaled = {
             "weak price": "weak_cost",
             "strong price": "strong_cost",
@@ -251,7 +248,6 @@ class Assumed:
         return max(price.variance_per_item / items - lost, 0.0)
 
     def best(self) -> tuple[PolicyName, Floats | None]:
-        """The policy that this belief recommends."""
         names: tuple[PolicyName, ...] = ("base", "random", "active")
         made = {name: self.rates(name) for name in names}
         name = min(names, key=lambda n: self.squared_error(made[n]))
@@ -295,11 +291,9 @@ class WhatIf(Result):
         return max(self.beliefs, key=lambda one: one.ratio)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return asdict(self) | {"beliefs": list(map(asdict, self.beliefs)), "burn_ins": list(map(asdict, self.burn_ins))}
 
     def summary(self) -> str:
-        """One line for people."""
         b = self.worst
         return (
             f"The costliest mistake of those compared: {BELIEFS[b.what]} believed to be {b.factor:g} times what it is "

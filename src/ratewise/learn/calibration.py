@@ -45,7 +45,6 @@ class Calibration(Result):
         return np.asarray(low + (high - low) * special.expit(self.intercept + self.slope * _logit(g, self.weak_range)))
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {
             "kind": self.kind, "intercept": self.intercept, "slope": self.slope, "knots": list(self.knots),
             "values": list(self.values), "weak_range": list(self.weak_range), "strong_range": list(self.strong_range),
@@ -53,7 +52,6 @@ class Calibration(Result):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Calibration":
-        """The inverse of `to_dict`."""
         pairs = {name: tuple(data[name]) for name in ("knots", "values", "weak_range", "strong_range")}
         return cls(kind=data["kind"], intercept=data["intercept"], slope=data["slope"], **pairs)
 
@@ -206,7 +204,6 @@ class Calibrated:
     shift: float = 0.0
 
     def __call__(self, logits: Floats) -> Floats:
-        """Probabilities."""
         return np.asarray(special.expit(logits / self.temperature + self.shift))
 
 

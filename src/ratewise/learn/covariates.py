@@ -33,19 +33,16 @@ class TextColumns:
 
     @classmethod
     def of(cls, matrix: NDArray[Any]) -> "TextColumns":
-        """All rows of a matrix that is scaled already."""
         return cls(np.ascontiguousarray(matrix, dtype=np.float32), np.arange(matrix.shape[0]))
 
     @property
     def columns(self) -> int:
-        """Number of columns."""
         return int(self.matrix.shape[1])
 
     def __getitem__(self, index: Index | Mask | slice) -> "TextColumns":
         return TextColumns(self.matrix, self.index[index])
 
     def joined(self, more: "TextColumns") -> "TextColumns":
-        """The items of both, these first; rows of two matrices are put into one."""
         if self.columns != more.columns:
             raise InputError("texts of two tables cannot be put together: their columns mean different things")
         if self.matrix is more.matrix:
@@ -60,12 +57,10 @@ class TextColumns:
 
     @classmethod
     def unpacked(cls, data: dict[str, Any]) -> "TextColumns":
-        """The inverse of `packed`."""
         rows = np.frombuffer(base64.b64decode(data["rows"]), dtype="<f4")
         return cls.of(rows.reshape(-1, data["columns"]))
 
     def dense(self) -> Floats:
-        """Items × columns."""
         return self.matrix[self.index].astype(np.float64)
 
     def times(self, coefficients: Floats) -> Floats:
@@ -91,7 +86,6 @@ class RefitColumns:
 
     @classmethod
     def latest(cls, refits: Floats | None) -> "RefitColumns | None":
-        """The last refit of these, items × refits; `None` where there is none."""
         if refits is None or not refits.size:
             return None
         last = refits[:, -1]
@@ -99,11 +93,9 @@ class RefitColumns:
 
     @property
     def count(self) -> int:
-        """Number of columns."""
         return 1 + self.log_odds
 
     def of(self, refits: Floats | None) -> Floats:
-        """Items × columns."""
         assert refits is not None
         said = refits[:, self.number - 1]
         if not self.log_odds:
@@ -125,22 +117,17 @@ class Covariates:
 
     @property
     def rated(self) -> Mask:
-        """Whether each item has a weak rating of its own."""
         return ~np.isnan(self.weak) if self.filled is None else ~self.filled
 
     @property
     def items(self) -> int:
-        """Number of items."""
         return int(self.weak.size)
 
     @property
     def known_for_nothing(self) -> bool:
-        """Whether anything is known of an item before any rater has seen it."""
         return self.features is not None or self.text is not None or self.refits is not None
 
     def rows(self, index: Index | Mask | slice) -> "Covariates":
-        """The covariates of these items."""
-
         def of(column: Any) -> Any:
             return None if column is None else column[index]
 
@@ -154,7 +141,6 @@ class Covariates:
         return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
 
     def without_weak(self) -> "Covariates":
-        """What is known of the items before any rater has seen them."""
         return Covariates(np.zeros(self.items), self.features, text=self.text, refits=self.refits)
 
     def joined(self, more: "Covariates") -> "Covariates":

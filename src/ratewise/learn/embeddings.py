@@ -58,7 +58,6 @@ class Learner:
         return cls("embeddings", learner)
 
     def to_dict(self) -> dict[str, str | None]:
-        """A dictionary, ready for JSON."""
         names = ("kind", "model", "base_url", "key_env", "price")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -68,7 +67,6 @@ class Learner:
         return f"{self.kind}:{self.base_url or ''}:{self.model or ''}"
 
     def cost(self, tokens: int) -> Decimal:
-        """The price of so many tokens; 0 where no price is known."""
         return Decimal(0) if self.price is None else tokens * Decimal(self.price) / _MILLION
 
 
@@ -103,7 +101,6 @@ class Embedder:
     _model: Any = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors in the order of the texts."""
         if self.learner.base_url is not None:
             return asyncio.run(self._asked(texts))
         if self._model is None:
@@ -184,7 +181,6 @@ class Vault:
 
     @classmethod
     def of(cls, learner: Learner, folder: Path | None = None) -> "Vault":
-        """The learner's vault in a folder of vaults, by default that of commands without a campaign."""
         name = hashlib.sha256(learner.identity.encode()).hexdigest()[:16]
         vault = cls(learner, (cache_folder() if folder is None else folder) / name)
         for file in sorted(vault.folder.glob("*.npz")):
@@ -194,7 +190,6 @@ class Vault:
         return vault
 
     def missing(self, texts: Sequence[str]) -> dict[bytes, str]:
-        """Different texts without a vector, by their names."""
         return {key: text for text in texts if (key := key_of(text)) not in self._known}
 
     @property

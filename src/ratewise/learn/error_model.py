@@ -48,14 +48,12 @@ class ErrorModel(Result):
         return np.maximum(self.scale * u, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {
             "source": self.source, "scale": self.scale, "knots": list(self.knots), "values": list(self.values),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
-        """The inverse of `to_dict`."""
         choice(data["source"], SOURCES, name="error model")
         return cls(data["source"], data["scale"], tuple(data["knots"]), tuple(data["values"]))
 
@@ -152,11 +150,9 @@ class ErrorBasis:
         return cls(bends, bounds, Standard.of(X, size, unsure))
 
     def __call__(self, f: Floats, x: Covariates) -> Floats:
-        """The columns of any items."""
         return self.standard(_columns(f, x, self.bends, self.bounds))
 
     def along(self, line: Line, f: Floats, x: Covariates) -> Floats:
-        """A line in these columns, of any items."""
         return self.standard.undone(line)(_parts(f, x, self.bends, self.bounds))
 
 
@@ -191,7 +187,6 @@ class LearnedError:
     penalty: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """All that predictions need, ready for JSON."""
         out: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale, "bounds": list(self.bounds)}
         if self.basis is not None and self.path is not None:
             out["fitted"] = {
@@ -202,7 +197,6 @@ class LearnedError:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LearnedError":
-        """The inverse of `to_dict`, for predictions."""
         bounds = (data["bounds"][0], data["bounds"][1])
         if "fitted" not in data:
             return cls(data["kind"], data["mean"], data["scale"], bounds)
@@ -212,7 +206,6 @@ class LearnedError:
         return cls(data["kind"], data["mean"], data["scale"], bounds, basis, RidgePath.from_dict(fit["line"]), 0)
 
     def predict(self, f: Floats, x: Covariates) -> Floats:
-        """u of any items with predictions f."""
         if self.kind == "constant":
             return np.full(f.size, self.mean)
         if self.kind == "claimed":

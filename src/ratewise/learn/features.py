@@ -47,7 +47,6 @@ class Coding:
 
     @classmethod
     def of(cls, table: NamedColumns, name: str) -> "Coding":
-        """The coding of a column: its most frequent words, or the median for missing numbers."""
         try:
             x = table.numbers(name, missing="allow")
         except TooLargeError:
@@ -60,7 +59,6 @@ class Coding:
         return cls(name, fill=float(np.nanmedian(x)) if missing.any() else None)
 
     def columns(self, table: NamedColumns) -> list[Floats]:
-        """The numbers of any table with that column."""
         if self.words is not None:
             texts = table.texts(self.name, missing="allow")
             return [np.asarray(texts == word, dtype=np.float64) for word in self.words]
@@ -71,12 +69,10 @@ class Coding:
         return [np.where(missing, self.fill, x), missing.astype(np.float64)]
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {"name": self.name, "words": None if self.words is None else list(self.words), "fill": self.fill}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Coding":
-        """The inverse of `to_dict`."""
         return cls(data["name"], None if data["words"] is None else tuple(data["words"]), data["fill"])
 
 

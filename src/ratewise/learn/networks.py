@@ -145,7 +145,6 @@ class Network(ABC):
         """The parameters that are trained, by name."""
 
     def train(self, on: bool) -> None:
-        """Dropout on or off."""
         self.model.train(on)
 
     def save(self, folder: Path) -> None:
@@ -188,11 +187,9 @@ class Encoder(Network):
                 raise InputError(f"{path} is damaged; train the rater again with ratewise train") from None
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        """Cross-entropy."""
         return library("torch").nn.functional.binary_cross_entropy_with_logits(self.log_odds(prompts), targets)
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
-        """The head's number."""
         between = self.tokenizer.sep_token or "\n"
         read = self.tokens([prompt.replace(BETWEEN, between) for prompt in prompts])
         hidden = self.model(**read).last_hidden_state
@@ -201,17 +198,14 @@ class Encoder(Network):
         return self.head(mean).squeeze(-1).float()
 
     def parts(self) -> dict[str, Any]:
-        """All weights."""
         named = {f"base.{name}": part for name, part in self.model.named_parameters()}
         return named | {f"head.{name}": part for name, part in self.head.named_parameters()}
 
     def train(self, on: bool) -> None:
-        """Dropout on or off."""
         super().train(on)
         self.head.train(on)
 
     def save(self, folder: Path) -> None:
-        """The encoder in the form of transformers; the head beside it."""
         super().save(folder)
         save_weights(folder / HEAD, self.head.state_dict())
 
@@ -245,12 +239,10 @@ class Causal(Network):
         self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        """Minus the log-likelihood of the answer's token."""
         said = library("torch").log_softmax(self._at_the_end(prompts), dim=-1)[:, self.answers]
         return -(targets * said[:, 1] + (1.0 - targets) * said[:, 0]).mean()
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
-        """Of the one answer against the other."""
         said = self._at_the_end(prompts)[:, self.answers]
         return said[:, 1] - said[:, 0]
 
@@ -262,7 +254,6 @@ class Causal(Network):
         return said[library("torch").arange(len(prompts), device=self.device), last].float()
 
     def parts(self) -> dict[str, Any]:
-        """The adapters' weights."""
         return {name: part for name, part in self.model.named_parameters() if part.requires_grad or "lora_" in name}
 
 
@@ -324,7 +315,6 @@ class TrainedModel:
 
     @classmethod
     def load(cls, folder: str | Path, device: str | None = None) -> "TrainedModel":
-        """From the folder that `train` wrote."""
         place = Path(folder)
         settings, where = read_settings(place), device_of(device)
         if settings.kind == "encoder":

@@ -38,7 +38,6 @@ class Settings:
     init: str = ""
 
     def prompt(self, row: Sequence[str]) -> str:
-        """The item as the model reads it."""
         filled = {f"{{{name}}}": text for name, text in zip(self.text, row, strict=True)}
         return re.sub("|".join(map(re.escape, filled)), lambda m: filled[m[0]], self.template)
 
@@ -62,7 +61,6 @@ class Settings:
         return f"the template has no {{{unsaid[0]}}}; write it where the text of that column belongs" if unsaid else ""
 
     def to_json(self) -> str:
-        """Text of the file."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False)
 
 
@@ -127,7 +125,6 @@ class TrainedOn:
 
     @classmethod
     def of(cls, ids: Iterable[str], rows: Iterable[Sequence[str]]) -> "TrainedOn":
-        """The hashes of what is trained on."""
         return cls(frozenset(map(_hash, ids)), tuple(dict.fromkeys(tuple(map(_look, row)) for row in rows)))
 
     def knows(self, id: str | None, row: Sequence[str]) -> bool:
@@ -143,17 +140,14 @@ class TrainedOn:
         return any(all(map(_alike, looks, self.rows[k])) for k in near)
 
     def joined(self, other: "TrainedOn") -> "TrainedOn":
-        """What either was trained on."""
         return TrainedOn(self.ids | other.ids, tuple(dict.fromkeys((*self.rows, *other.rows))))
 
     def to_json(self) -> str:
-        """Text of the file."""
         lists: dict[str, Any] = {"ids": sorted(self.ids), "rows": self.rows}
         return json.dumps(lists)
 
     @classmethod
     def read(cls, folder: Path) -> "TrainedOn":
-        """From a trained rater's folder."""
         try:
             data = json.loads((folder / KNOWN).read_text(encoding="utf-8"))
             rows = tuple(tuple((int(text), tuple(runs)) for text, runs in row) for row in data["rows"])

@@ -47,20 +47,16 @@ class Standard:
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Standard":
-        """The inverse of `to_dict`."""
         return cls(np.array(data["centre"]), np.array(data["scale"]))
 
     def __call__(self, X: Floats) -> Floats:
-        """The columns of other items on this scale."""
         return (X - self.centre) * self.scale
 
     def undone(self, line: Line) -> Line:
-        """The same line for unscaled, uncentred columns."""
         coefficients = line.coefficients * self.scale
         return Line(line.offset - float(self.centre @ coefficients), coefficients)
 
@@ -88,7 +84,6 @@ class Basis:
 
     @property
     def without_refit(self) -> "Basis":
-        """The columns before those of the refit."""
         if self.refit is None:
             return self
         few = slice(0, -self.refit.count)
@@ -96,15 +91,12 @@ class Basis:
 
     @property
     def has_weak(self) -> bool:
-        """Whether the weak rating tells items apart."""
         return bool(self.standard.scale[0] > 0)
 
     def __call__(self, x: Covariates) -> Floats:
-        """The columns of any items."""
         return self.standard(_columns(x, self.bends, self.logit, self.refit))
 
     def along(self, line: Line, x: Covariates) -> Floats:
-        """A line in these columns, of any items."""
         return self.standard.undone(line)(_parts(x, self.bends, self.logit, self.refit))
 
 
@@ -138,7 +130,6 @@ class RatingModel:
     text: Floats | None = None  # coefficients of the columns made from texts; None: they say nothing
 
     def to_dict(self) -> dict[str, Any]:
-        """All that predictions need, ready for JSON."""
         return {
             "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
             "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
@@ -148,7 +139,6 @@ class RatingModel:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
-        """The inverse of `to_dict`, for predictions."""
         refit = RefitColumns(**data["refit"]) if "refit" in data else None
         basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]), refit)
         bounds = (data["bounds"][0], data["bounds"][1])
@@ -156,7 +146,6 @@ class RatingModel:
         return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds, text)
 
     def predict(self, x: Covariates) -> Floats:
-        """f of any items."""
         line = self.path.line(self.penalty)
         said = 0.0 if self.text is None or x.text is None else x.text.times(self.text)
         if not self.from_weak:

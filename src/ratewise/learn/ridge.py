@@ -61,11 +61,9 @@ class RidgePath:
 
     @property
     def best(self) -> int:
-        """The penalty of least leave-one-out error."""
         return int(np.argmin(self.risk))
 
     def line(self, penalty: int) -> "Line":
-        """Fitted values of any rows, for the penalty with this number."""
         coefficients = self.coefficients[:, penalty]
         return Line(self.intercept - float(self.centre @ coefficients), coefficients)
 
@@ -117,7 +115,6 @@ class TextFactor:
 
     @classmethod
     def of(cls, Z: Floats, weights: Floats) -> "TextFactor":
-        """By the smaller of the two products."""
         root = np.sqrt(weights * (weights.size / weights.sum()))
         scaled = Z * root[:, None]
         wide = Z.shape[0] <= Z.shape[1]

@@ -58,7 +58,6 @@ class TextCoding:
         return cls(mean, turn, np.concatenate(centre), np.concatenate(size))
 
     def columns(self, vectors: Sequence[Vectors]) -> Vectors:
-        """Items × columns of any table's vectors."""
         turned = [(part.astype(np.float64) - self.mean) @ self.turn for part in vectors]
         made = (np.concatenate(_columns(turned), axis=1) - self.centre) * self.scale
         return made.astype(np.float32)
@@ -69,7 +68,6 @@ class TextCoding:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TextCoding":
-        """The inverse of `to_dict`."""
         return cls(*(_unpacked(data[name]) for name in ("mean", "turn", "centre", "scale")))
 
     def rounded(self) -> "TextCoding":
@@ -141,7 +139,6 @@ class TextReading:
     coding: TextCoding
 
     def columns(self, table: Table, *, folder: Path | None = None, most: Decimal | None = None) -> TextColumns:
-        """The columns of any table that has the texts."""
         return self._of(_Source.of(table, self.names, self.learner, folder, most))
 
     def _of(self, source: "_Source") -> TextColumns:
@@ -153,12 +150,10 @@ class TextReading:
         return TextColumns.of(out)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {"names": list(self.names), "learner": self.learner.to_dict(), "coding": self.coding.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TextReading":
-        """The inverse of `to_dict`."""
         return cls(tuple(data["names"]), Learner(**data["learner"]), TextCoding.from_dict(data["coding"]))
 
 
@@ -221,7 +216,6 @@ class _Source:
         return cls(table.rows, (), tuple(np.split(every, len(names))))
 
     def part(self, rows: slice) -> list[Vectors]:
-        """Vectors of some rows, one array for each column."""
         if self.held:
             return [column[rows] for column in self.held]
         return [hashed(column[rows]).astype(np.float32) for column in self.texts]

@@ -88,7 +88,6 @@ class Fitted:
     calibrated: Calibrated
 
     def probabilities(self, prompts: Sequence[str]) -> Floats:
-        """Calibrated probabilities of a high rating."""
         return self.calibrated(answer(self.network, prompts))
 
 
@@ -254,11 +253,9 @@ class Trained(Result):
     card: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {"folder": self.folder, **self.card}
 
     def summary(self) -> str:
-        """In a few words."""
         data, training, q = self.card["data"], self.card["training"], self.card["held_out"]
         number = training["epochs"]
         epochs = "1 epoch" if number == 1 else f"{number} epochs, the best one {training['best']}"
