@@ -25,10 +25,9 @@ def page() -> str:
     import ratewise
 
     parts = [INTRODUCTION]
-    for title, homes in ratewise._GROUPS.items():
+    for title, names in ratewise._GROUPS.items():
         parts.append(f"## {title}\n")
-        names = sorted((name for names in homes.values() for name in names), key=str.lower)
-        parts += [_entry(name, getattr(ratewise, name)) for name in names]
+        parts += [_entry(name, getattr(ratewise, name)) for name in sorted(names, key=str.lower)]
     return "\n".join(parts)
 
 
