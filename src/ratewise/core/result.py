@@ -84,6 +84,7 @@ class Result:
         return "\n".join(f"  {name}: {text}" for name, text in _cells(self))
 
     def document(self) -> list[Part]:
+        """What it says, part by part; terminals, notebooks, Markdown and pages show these parts."""
         said = [Sentence(self.summary())] if _has_words(self) else []
         return [FactTable(_cells(self)), *said, *noted(getattr(self, "notes", ()))]
 

@@ -52,6 +52,7 @@ class Calibration(Result):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Calibration":
+        """The calibration that `to_dict` gave."""
         pairs = {name: tuple(data[name]) for name in ("knots", "values", "weak_range", "strong_range")}
         return cls(kind=data["kind"], intercept=data["intercept"], slope=data["slope"], **pairs)
 

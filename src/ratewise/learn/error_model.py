@@ -54,6 +54,7 @@ class ErrorModel(Result):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
+        """The model that `to_dict` gave."""
         choice(data["source"], SOURCES, name="error model")
         return cls(data["source"], data["scale"], tuple(data["knots"]), tuple(data["values"]))
 
