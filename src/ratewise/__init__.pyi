@@ -66,7 +66,7 @@ from ratewise.questions.comparison import (
 )
 from ratewise.questions.long_table import compare_long as compare_long
 from ratewise.questions.two_tables import compare_tables as compare_tables
-from ratewise.questions.estimation import TableColumns as TableColumns
+from ratewise.questions.rated import TableColumns as TableColumns
 from ratewise.questions.check import check as check, Check as Check
 
 # leaderboard

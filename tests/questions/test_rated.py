@@ -8,11 +8,12 @@ from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison import compare, compare_many
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.leaderboard import leaderboard
+from ratewise.questions.people import made_ready
 from ratewise.questions.quantiles import quantile_table
-from ratewise.questions.rated import DrawColumns, RatedColumns, read_rated, refuse_missing
+from ratewise.questions.rated import TableColumns, read_rated, refuse_missing
 from ratewise.questions.regression import regress
 from ratewise.questions.slices import estimate_slices
-from ratewise.tables import read_table
+from ratewise.tables.words import Meaning
 
 ROWS, LABELS = 400, 100
 
@@ -32,6 +33,10 @@ def labelled():
         "x": rng.normal(size=ROWS), "topic": np.array(["a", "b"])[rng.integers(0, 2, ROWS)],
         "model_a": names[first], "model_b": names[(first + rng.integers(1, 3, ROWS)) % 3],
     }  # fmt: skip
+
+
+def rated_by(table, **columns):
+    return read_rated(made_ready(table, "human", "judge", Meaning()), TableColumns("human", "judge", **columns))
 
 
 ONE = {"weak": "judge", "strong": "human"}
@@ -115,7 +120,7 @@ def test_answers_that_are_missing_count_as_drawn():
     table = labelled()
     selected = ~np.isnan(table["human"])
     table["human"][np.flatnonzero(selected)[:4]] = np.nan
-    rated = read_rated(read_table(table | {"selected": selected}), RatedColumns("human", "judge"))
+    rated = rated_by(table | {"selected": selected})
     assert np.all(rated.items.rates == LABELS / ROWS)
     with pytest.raises(TableError, match="4 answers that were asked for are missing"):
         refuse_missing(rated)
@@ -130,22 +135,22 @@ def test_a_rating_nobody_asked_for_is_refused():
 
 def test_a_fully_rated_table_needs_no_rates():
     table = {"judge": np.array([0.0, 1, 1, 1]), "human": np.array([0.0, 1, 0, 1]), "rate": np.full(4, 0.5)}
-    rated = read_rated(read_table(table), RatedColumns("human", "judge"))
+    rated = rated_by(table)
     assert np.all(rated.items.rates == 1)
     (note,) = rated.notes(EstimateOptions())
     assert "rates are not used" in note
     table["rate"] = np.ones(4)
-    assert read_rated(read_table(table), RatedColumns("human", "judge")).notes(EstimateOptions()) == ()
+    assert rated_by(table).notes(EstimateOptions()) == ()
 
 
 def test_rows_without_a_rate_are_part_of_the_pool_where_that_is_asked_about():
     table = {"judge": np.arange(4.0), "human": np.array([0.0, 1, np.nan, np.nan]), "rate": [0.5, 0.5, 0.5, np.nan]}
-    rated = read_rated(read_table(table), RatedColumns("human", "judge"))
+    rated = rated_by(table)
     assert rated.notes(EstimateOptions()) == ("1 row without a rate was not looked at",)
     assert rated.notes(EstimateOptions(estimand="pool")) == (
         "1 row without a rate was not looked at; the pool counts it, too",
     )
-    asked = read_rated(read_table(table), RatedColumns("human", "judge", DrawColumns("rate")))
+    asked = rated_by(table, rate="rate")
     assert np.all(asked.items.rates == 0.5)
 
 

@@ -82,9 +82,10 @@ def test_auto_learns_and_is_narrower_where_the_weak_rating_is_off():
 
 def test_learning_does_not_see_its_own_label():
     """A rating far off moves its own prediction nowhere: f of a label comes from the others (and other clusters)."""
-    from ratewise.questions.rated import DrawColumns, RatedColumns, read_rated
+    from ratewise.questions.people import made_ready
+    from ratewise.questions.rated import TableColumns, read_rated
     from ratewise.questions.regression import with_learned_weak
-    from ratewise.tables import read_table
+    from ratewise.tables.words import Meaning
 
     data = regression_table(family="linear") | {"who": np.arange(800) // 4}
     i = int(np.flatnonzero(~np.isnan(data["human"]))[3])
@@ -92,8 +93,8 @@ def test_learning_does_not_see_its_own_label():
     for clusters in (None, "who"):
         f = []
         for table in (data, moved):
-            columns = RatedColumns("human", "judge", DrawColumns("rate", clusters=clusters))
-            drawn = read_rated(read_table(table), columns)
+            columns = TableColumns("human", "judge", "rate", clusters=clusters)
+            drawn = read_rated(made_ready(table, "human", "judge", Meaning()), columns)
             f.append(with_learned_weak(drawn, features=[], known=None)[0].weak[:, 0])
         assert abs(f[1][i] - f[0][i]) < 1  # the penalty may change, the label itself does not count
         assert np.abs(f[1] - f[0]).max() > 0.01

@@ -38,8 +38,8 @@ def estimated(rng, mu, vote, estimand, *, rate=0.5, most=3, bounds=None):
     items = Ratings(judge, votes.means, np.full(T, rate))
     everyone = np.ones(T, dtype=np.bool_)
     found = estimate_rated(items, EstimateOptions(estimand=estimand, bounds=bounds))
-    rated = RatedTable(None, items, everyone, everyone, (), False, TablePool("", T, T, True))
-    return found, with_votes(found, votes, rated, bounds)
+    rated = RatedTable(None, items, everyone, everyone, (), False, TablePool("", T, T, True), votes, bounds)
+    return found, with_votes(found, rated)
 
 
 def test_population_real_votes():

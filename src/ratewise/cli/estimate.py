@@ -120,7 +120,7 @@ def check(
     Example: ratewise check rated.csv --weak judge --strong human --at-least 0.8 --summary check.md
     """
     from ratewise.questions.check import check as ask
-    from ratewise.questions.estimation import TableColumns
+    from ratewise.questions.rated import TableColumns
     from ratewise.tables.write import check_folder, write_text
 
     check_folder(summary)

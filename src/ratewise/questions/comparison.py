@@ -15,7 +15,7 @@ from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import Result
 from ratewise.errors import InputError
-from ratewise.questions.rated import DrawColumns, Rate
+from ratewise.questions.rated import Rate, TableColumns
 from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, read_systems
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -241,7 +241,7 @@ def compare(
     check_names(given)
     systems = read_systems(
         table, weak=dict(zip(given, weak, strict=True)), strong=dict(zip(given, strong, strict=True)),
-        draw=DrawColumns(rate, selected, clusters),
+        draw=TableColumns(None, None, rate, selected, clusters),
         how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
     )  # fmt: skip
@@ -295,7 +295,7 @@ def compare_many(
     order = [*(name for name in strong if name != baseline), baseline]
     systems = read_systems(
         table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
-        draw=DrawColumns(rate, selected, clusters),
+        draw=TableColumns(None, None, rate, selected, clusters),
         how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
         meaning=meaning_of(positive, scale),
     )  # fmt: skip

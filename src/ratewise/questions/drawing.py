@@ -34,7 +34,7 @@ from ratewise.core.result import FrameKind, Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.old_labels import Before, read_before
-from ratewise.questions.people import ready_for
+from ratewise.questions.people import made_ready
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
 from ratewise.questions.transfer import Drift, KnownLabels, QuantileCounts, Transfer, check_rates
@@ -495,7 +495,7 @@ def _draw_beside(table: Table, transfer: Transfer, old: KnownLabels, *, seed: in
     A calibrated weak rating of an item with an old label comes from the other labels, as its rate does: its own would
     bring it nearer to that label than to those of items that did not teach, and the interval would be too narrow.
     """
-    labels = ready_for(table, strong=old.strong, meaning=transfer.words)
+    labels = made_ready(table, old.strong, None, transfer.words)
     before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
     weak, error = transfer.columns(transfer.prepared(table))
     rates = before.total(transfer.rates(error))

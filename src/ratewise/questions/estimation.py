@@ -1,7 +1,7 @@
 """`estimate_mean` with recalibration of the weak rating, cross-fitted (METHODS section 5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -21,15 +21,14 @@ from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.learn.texts import read_texts, use_note
-from ratewise.questions.export_terms import ExportTerms, read_terms, reported
-from ratewise.questions.goal import Costs
-from ratewise.questions.item_weights import ItemWeights, estimate_chosen, estimate_large_chosen
-from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.people import Strong, ends_of, ready_for, strong_columns, with_votes
-from ratewise.questions.rated import RATE, DrawColumns, Rate, RatedColumns, plain_numbers, read_rated
+from ratewise.questions.export_terms import read_terms, reported
+from ratewise.questions.goal import spend_on
+from ratewise.questions.item_weights import estimate_chosen, estimate_large_chosen
+from ratewise.questions.large import large_relation, read_in_files, read_whole
+from ratewise.questions.people import made_ready, with_votes
+from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, plain_numbers, read_rated
 from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import Texts
-from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 _LEVEL = 0.95  # unless another one is asked for
@@ -140,38 +139,6 @@ def _codes(clusters: ArrayLike, items: int) -> Codes | None:
     return None if codes.max() + 1 == items else codes
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumns:
-    """What the columns of a rated table are called; see `estimate_table`."""
-
-    strong: Strong | None  # a campaign's export names it itself
-    weak: str | None = None
-    rate: Rate = None
-    selected: str | None = None
-    clusters: str | None = None
-    id: str | None = None
-
-    @property
-    def draw(self) -> DrawColumns:
-        """Which columns say how the rows were drawn."""
-        return DrawColumns(self.rate, self.selected, self.clusters)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a table is read and estimated, apart from what its columns are called."""
-
-    how: EstimateOptions
-    recalibrate: Recalibration = "none"
-    meaning: Meaning = Meaning()  # noqa: RUF009 - frozen
-    text: tuple[str, ...] = ()
-    chosen: ItemWeights | None = None  # how its rows were chosen, where not by the draw alone
-
-    def as_reported(self, columns: TableColumns, terms: ExportTerms) -> bool:
-        """Whether a campaign's export is to be read as its campaign does: nothing else is asked for."""
-        return self.how.plain and self == Reading(self.how) and terms.named(columns.strong, columns.weak, columns.draw)
-
-
 def estimate_table(
     table: TableLike,
     *,
@@ -217,77 +184,56 @@ def estimate_table(
     The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
     methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
     """
-    prices, relation = Costs(weak_cost, strong_cost), large_relation(table)
+    meaning, relation = meaning_of(positive, scale), large_relation(table)
     columns = TableColumns(strong, weak, rate, selected, clusters)
-    chosen = None if strata is None and weight is None else ItemWeights(strata, weight)
+    chosen, plain = strata is not None or weight is not None, recalibrate == "none" and meaning == Meaning()
+    free = weak_cost is None and strong_cost is None  # nobody asks what it cost
+    if strata is not None and weight is not None:
+        raise InputError("give strata or weight, not both: strata know their weights themselves")
     how = EstimateOptions(
         method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed
     )
-    asked = Reading(how, recalibrate, meaning_of(positive, scale), tuple(text), chosen)
-    if relation is not None and strong is not None and interval != "anytime" and not text:
-        large = _in_files(relation, columns, asked, prices)
+    rated: RatedTable | None = None
+    if chosen and relation is not None and interval != "anytime" and plain and not text and free:
+        large = estimate_large_chosen(relation, columns, strata, weight, how)
         if large is not None:
             return large
-    read = read_whole(table, relation)
-    terms = read_terms(read)
-    if terms is not None and asked.as_reported(columns, terms):
-        found, _ = reported(read, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
-        return replace(found, spend=prices.spend(found.items, found.labels))
-    if strong is None:
-        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
-    ready = ready_for(read, strong=strong, weak=() if weak is None else (weak,), meaning=asked.meaning)
-    rated_columns = RatedColumns(ready.strong, weak, columns.draw)
-    how = replace(how, bounds=ready.bounds(how.bounds))
-    recalibrate = with_text(recalibrate, text, weak, strong)
-    if chosen is not None:
-        if clusters is not None or recalibrate != "none":
-            raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
-        ready.refuse_pool(how.estimand)
-        found = estimate_chosen(ready.table, rated_columns, chosen, how, prices)
-        return replace(found, notes=ready.notes + found.notes)
-    refuse_unused_weights(ready.table, rate)
-    rated = read_rated(ready.table, rated_columns, fewest=2)
+    elif not chosen and not text:
+        rated = read_in_files(relation, columns, meaning, how, recalibrate)
+    known, notes = None, tuple[str, ...]()
+    if rated is None:
+        read = read_whole(table, relation)
+        terms = read_terms(read)
+        as_it_was = plain and not text and not chosen and how.plain
+        if terms is not None and as_it_was and terms.named(columns):
+            found, _ = reported(read, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
+            return replace(found, spend=spend_on(found.items, found.labels, weak_cost, strong_cost))
+        if strong is None:
+            raise InputError("name the column with the strong rating: strong, or --strong on the command line")
+        ready = made_ready(read, strong, weak, meaning)
+        recalibrate = with_text(recalibrate, text, weak, strong)
+        if chosen:
+            if clusters is not None or recalibrate != "none":
+                raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
+            ready.refuse_pool(how.estimand)
+            rated = read_rated(ready, columns, fewest=2, sure_without_weak=True)
+            found = estimate_chosen(rated, strata, weight, replace(how, bounds=how.bounds or ready.scale))
+            g = np.full(rated.rows.size, np.nan) if weak is None else plain_numbers(ready.table, weak)
+            bought = int(np.count_nonzero(rated.looked & ~np.isnan(g)))
+            spend = spend_on(bought, found.labels, weak_cost, strong_cost)
+            return replace(found, spend=spend, notes=rated.read + found.notes)
+        refuse_unused_weights(ready.table, rate)
+        rated = read_rated(ready, columns, fewest=2)
+        texts = read_texts(ready.table, text, learner)
+        known = None if texts is None else texts[0][rated.rows]
+        notes = text_notes(rated.items, text, known)
+    elif method == "auto" and rated.items.folds is None and clusters is None:
+        how, notes = replace(how, method="difference"), (_NO_FOLDS,)
     how.refuse_idle_pool_size()
-    texts = read_texts(ready.table, text, learner)
-    known = None if texts is None else texts[0][rated.rows]
-    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), ready.votes, rated, ready.scale)
-    notes = ready.notes + rated.notes(how) + text_notes(rated.items, text, known)
-    return _with_spend(found, prices, notes, alone=weak is None)
-
-
-def _with_spend(found: Estimate, prices: Costs, notes: tuple[str, ...], *, alone: bool = False) -> Estimate:
-    """The estimate with what its ratings cost, every person's vote by itself, and with notes before its own."""
-    bought = found.labels if found.agreement is None else found.agreement.votes
-    return replace(found, spend=prices.spend(found.items, bought, alone=alone), notes=notes + found.notes)
-
-
-def _in_files(relation: SqlTable, columns: TableColumns, asked: Reading, prices: Costs) -> Estimate | None:
-    """The estimate of a table that stays in its files; nothing where it has to be read whole."""
-    assert columns.strong is not None
-    people, draw, meaning = strong_columns(relation, columns.strong), columns.draw, asked.meaning
-    how, recalibrate, several = asked.how, asked.recalibrate, people if len(people) > 1 else []
-    if recalibrate != "none" and (recalibrate != "affine" or draw.clusters is not None):
-        return None
-    named = RatedColumns(f"mean of {', '.join(people)}" if several else people[0], columns.weak, draw)
-    if asked.chosen is not None:
-        has_rate = draw.rate is not None or RATE in relation.columns
-        as_drawn = has_rate and draw.clusters is None and meaning == Meaning()
-        if several or recalibrate != "none" or not as_drawn:
-            return None
-        return estimate_large_chosen(relation, named, asked.chosen, how, prices)
-    if "weight" in relation.columns and draw.rate in (None, "rate"):
-        return None  # `refuse_unused_weights` looks at it
-    line = how.method == "auto" or recalibrate != "none"
-    large = read_large(relation, named, folds=line, meaning=meaning, people=several)
-    if large is None or (recalibrate != "none" and large.items.folds is None):
-        return None
-    unfit = how.method == "auto" and large.items.folds is None and draw.clusters is None
-    ends = meaning.bounds if large.votes is None else ends_of(large.votes, meaning)
-    how = replace(how, bounds=how.bounds or ends, method="difference" if unfit else how.method)
-    how.refuse_idle_pool_size()
-    found = estimate_rated(large.items, large.pool.how(how), recalibrate)
-    found = with_votes(found, large.votes, large, ends)
-    return _with_spend(found, prices, large.notes(how) + ((_NO_FOLDS,) if unfit else ()))
+    found = with_votes(estimate_rated(rated.items, rated.how(how), recalibrate, known), rated)
+    bought = found.labels if found.agreement is None else found.agreement.votes  # every person's vote by itself
+    spend = spend_on(found.items, bought, weak_cost, strong_cost, alone=weak is None)
+    return replace(found, spend=spend, notes=rated.notes(how) + notes + found.notes)
 
 
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"

@@ -22,7 +22,7 @@ from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import TableError
-from ratewise.questions.rated import DrawColumns, TablePool
+from ratewise.questions.rated import TableColumns, TablePool
 from ratewise.tables import Table
 
 COLUMN = "ratewise"
@@ -59,11 +59,12 @@ class ExportTerms:
         """JSON text in which numbers keep every bit."""
         return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
 
-    def named(self, strong: object, weak: str | None, draw: DrawColumns) -> bool:
+    def named(self, columns: TableColumns) -> bool:
         """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""
+        weak = columns.weak
         own = weak is None or weak in self.weak or (weak.startswith("rating_") and weak != self.strong)
-        plain = draw.selected is None and draw.clusters is None and draw.rate in {None, "rate", *self.rates}
-        return own and plain and strong in (None, self.strong)
+        plain = columns.selected is None and columns.clusters is None and columns.rate in {None, "rate", *self.rates}
+        return own and plain and columns.strong in (None, self.strong)
 
     @classmethod
     def from_json(cls, text: str) -> "ExportTerms":

@@ -113,24 +113,22 @@ class PlanGoal:
         return V / self.pool_size if self.estimand == "pool" and self.pool_size else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """Prices of one weak and one strong rating; both or neither, unless strong ratings stand alone."""
+def spend_on(
+    weak: int, strong: int, weak_cost: float | None, strong_cost: float | None, *, alone: bool = False
+) -> float | None:
+    """What so many weak and strong ratings cost; `None` where no prices are given.
 
-    weak: float | None = None
-    strong: float | None = None
-
-    def spend(self, weak: int, strong: int, *, alone: bool = False) -> float | None:
-        """What so many ratings cost; `None` where no prices are given."""
-        weak_cost = 0.0 if alone and self.strong is not None else self.weak
-        if weak_cost is None and self.strong is None:
-            return None
-        if weak_cost is None or self.strong is None:
-            both = f"{argument('weak_cost')} and {argument('strong_cost')}"
-            raise InputError(Message(f"give both {both} to know the spend, or neither"))
-        c_g = number(weak_cost, name="weak_cost", minimum=0)
-        c_h = number(self.strong, name="strong_cost", minimum=0)
-        return weak * c_g + strong * c_h
+    Both prices are needed, unless strong ratings stand `alone`.
+    """
+    if alone and strong_cost is not None:
+        weak_cost = 0.0
+    if weak_cost is None and strong_cost is None:
+        return None
+    if weak_cost is None or strong_cost is None:
+        both = f"{argument('weak_cost')} and {argument('strong_cost')}"
+        raise InputError(Message(f"give both {both} to know the spend, or neither"))
+    c_g = number(weak_cost, name="weak_cost", minimum=0)
+    return weak * c_g + strong * number(strong_cost, name="strong_cost", minimum=0)
 
 
 def within(half_width: float, *, points: bool) -> str:

@@ -1,6 +1,7 @@
 """Means of items looked at in unequal proportions: by strata, with weights, or by slices (METHODS section 8)."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,104 +13,65 @@ from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.stratified import Shares, stratified, weighted
 from ratewise.errors import InputError, TableError
-from ratewise.questions import rated as readers
-from ratewise.questions.goal import Costs
 from ratewise.questions.large import read_large
-from ratewise.questions.rated import (
-    RatedColumns,
-    TableDraw,
-    TablePool,
-    check_draw,
-    check_labels,
-    plain_numbers,
-    read_draw,
-)
+from ratewise.questions.people import strong_columns
+from ratewise.questions.rated import RATE, RatedTable, TableColumns, refuse_row
 from ratewise.tables import Table, count_groups
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
+from ratewise.tables.words import Meaning
 
 _MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
 
 
-@dataclass(frozen=True, slots=True)
-class ItemWeights:
-    """How rows were chosen: the column of their strata, or one with what each counts."""
-
-    strata: str | None
-    weight: str | None
-
-    def __post_init__(self) -> None:
-        if self.strata is not None and self.weight is not None:
-            raise InputError("give strata or weight, not both: strata know their weights themselves")
-
-
 def estimate_chosen(
-    table: Table, columns: RatedColumns, chosen: ItemWeights, how: EstimateOptions, prices: Costs
+    rated: RatedTable,
+    strata: str | None,
+    weight: str | None,
+    how: EstimateOptions,
+    sizes: Mapping[str, float] | None = None,
 ) -> Estimate:
-    """The estimate from the rows that have a rate; all rows together give the strata's sizes.
+    """The estimate from rows that were chosen by their strata, or that count by a column of weights (P/Q).
 
-    With a pool size the pool is larger than the table, in the same shares. Rows of rate 1 need no weak rating.
+    All rows of the table together give the strata's `sizes`, where those are not known otherwise. With a pool size the
+    pool is larger than the table, in the same shares.
     """
-    h = columns.read(table, columns.strong)
-    draw = read_draw(table, ~np.isnan(h), columns.draw)
-    check_labels(table.name, columns.strong, int(np.count_nonzero(~np.isnan(h))), 2)
-    check_draw(table.name, draw, ~np.isnan(h))
-    looked, g = draw.looked, _weak(table, columns.weak, draw)
-    filled = np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)  # Δ = H whatever stands here
-    rated = Ratings(filled, h, draw.rates, draw.selected).part(looked)
-    if table.rows > readers.MANY_ROWS:
-        rated = readers.with_row_folds(rated, np.flatnonzero(looked))
-    if chosen.strata is None:
-        assert chosen.weight is not None
+    if weight is not None:
         if how.estimand == "pool":
             raise InputError("weights estimate the population's mean; give strata for the pool's own")
-        found = weighted(rated, _weights(table, chosen.weight, looked), how)
-    else:
-        if how.pool_size is None:
-            TablePool.of(table, int(np.count_nonzero(looked))).refuse_left_out("its strata")
-        names = table.texts(chosen.strata).astype(np.str_)
-        found = stratified(rated, Shares(names[looked], _sizes(table, names, how.pool_size)), replace(how, floor=None))
-    bought = int(np.count_nonzero(looked & ~np.isnan(g)))
-    return replace(found, spend=prices.spend(bought, found.labels), notes=draw.notes + found.notes)
+        return weighted(rated.items, _weights(rated, weight), how)
+    assert strata is not None
+    if how.pool_size is None:
+        rated.pool.refuse_left_out("its strata")
+    names = rated.table.texts(strata, missing="allow" if sizes else "error").astype(np.str_)
+    sizes = sizes or _sizes(rated.table, names, how.pool_size)
+    return stratified(rated.items, Shares(names[rated.rows], sizes), replace(how, floor=None))
 
 
 def estimate_large_chosen(
-    relation: SqlTable, columns: RatedColumns, chosen: ItemWeights, how: EstimateOptions, prices: Costs
+    relation: SqlTable, columns: TableColumns, strata: str | None, weight: str | None, how: EstimateOptions
 ) -> Estimate | None:
     """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
 
     Weights may be of few kinds only, as a draw by strata or slices writes them.
     """
-    by = chosen.weight if chosen.strata is None else chosen.strata
-    assert by is not None
-    asked_for_more = prices != Costs() or how.pool_size is not None or by not in relation.columns
-    sizes = {} if asked_for_more else count_groups(relation, by)
-    if not 0 < len(sizes) <= _MOST_KINDS or (chosen.strata is None and how.estimand == "pool"):
+    by = strata if weight is None else weight
+    drawn = (columns.rate is not None or RATE in relation.columns) and columns.clusters is None
+    several = len(strong_columns(relation, columns.strong or ())) > 1
+    if by is None or by not in relation.columns or not drawn or several or how.pool_size is not None:
         return None
-    large = read_large(relation, columns, folds=how.method == "auto", by=by, sure_without_weak=True)
+    sizes = count_groups(relation, by)
+    if not 0 < len(sizes) <= _MOST_KINDS or (weight is not None and how.estimand == "pool"):
+        return None
+    large = read_large(relation, columns, Meaning(), folds=how.method == "auto", by=by, sure_without_weak=True)
     if large is None:
         return None
-    if chosen.strata is not None:
-        large.pool.refuse_left_out("its strata")
-    names = large.table.texts(by, missing="allow").astype(np.str_)
-    if chosen.strata is not None:
-        return stratified(large.items, Shares(names, sizes), replace(how, floor=None))
     try:
-        weights = names.astype(np.float64)
-    except ValueError:
+        return estimate_chosen(large, strata, weight, how, sizes)
+    except TableError:  # a weight that is no number above 0: who reads the table whole says which row has it
+        if weight is None:
+            raise
         return None
-    return weighted(large.items, weights, how) if bool((weights > 0).all()) else None
-
-
-def _weak(table: Table, column: str | None, draw: TableDraw) -> Floats:
-    """The weak ratings; rows that always get their strong rating may lack them."""
-    g = np.full(table.rows, np.nan) if column is None else plain_numbers(table, column)
-    needed = draw.looked & (draw.rates < 1) & np.isnan(g)
-    if needed.any():
-        row = int(np.argmax(needed)) + 1
-        where = "name its column" if column is None else f"rate it first, in column {column!r}"
-        raise TableError(f"row {row} of {table.name} has a rate below 1 but no weak rating; {where}")
-    return g
 
 
 def _sizes(table: Table, names: NDArray[np.str_], pool_size: float | None) -> dict[str, float]:
@@ -124,13 +86,11 @@ def _sizes(table: Table, names: NDArray[np.str_], pool_size: float | None) -> di
     return {str(name): float(n) * factor for name, n in zip(found, counts, strict=True)}
 
 
-def _weights(table: Table, column: str, looked: Mask) -> Floats:
-    w = table.numbers(column, missing="allow")
-    bad = looked & ~(w > 0)
-    if bad.any():
-        row = int(np.argmax(bad)) + 1
-        raise TableError(f"row {row} of {table.name} has a rate but no weight above 0 in column {column!r}")
-    return np.asarray(w[looked])
+def _weights(rated: RatedTable, column: str) -> Floats:
+    w = rated.table.numbers(column, missing="allow")
+    what = f"has a rate but no weight above 0 in column {column!r}"
+    refuse_row(rated.table.name, rated.rows & ~(w > 0), what)
+    return np.asarray(w[rated.rows])
 
 
 _BY_CHANCE = 5.0  # standard errors within which a slice's share of the rows looked at may be chance

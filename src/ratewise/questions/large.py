@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ratewise.core.checks import Floats, share
+from ratewise.core.estimate import EstimateOptions
+from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
 from ratewise.questions.draw_checks import check_count, check_number, warn_of_large_choice
 from ratewise.questions.export_terms import COLUMN as EXPORTED
+from ratewise.questions.people import ends_of, strong_columns
 from ratewise.questions.rated import (
     RATE,
     SELECTED,
-    DrawColumns,
-    RatedColumns,
     RatedTable,
+    TableColumns,
     TableDraw,
     TablePool,
     assumed_note,
@@ -104,7 +106,7 @@ class LargeRatings:
 
 
 def large_ratings(
-    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], draw: DrawColumns, meaning: Meaning, *,
+    relation: SqlTable, weak: Sequence[str], strong: Sequence[str], draw: TableColumns, meaning: Meaning, *,
     votes: bool = False,
 ) -> LargeRatings | None:  # fmt: skip
     """The ratings of a table that stays in its files; nothing where it has to be read whole to know more.
@@ -281,28 +283,39 @@ def read_whole(source: TableLike, relation: SqlTable | None) -> Table:
     return read_table(source)
 
 
+def read_in_files(
+    relation: SqlTable | None, columns: TableColumns, meaning: Meaning, how: EstimateOptions,
+    recalibrate: Recalibration = "none", *, by: str | None = None,
+) -> RatedTable | None:  # fmt: skip
+    """The rated rows of a table that stays in its files, with folds where a line will be fitted; else nothing."""
+    affine = recalibrate == "affine" and columns.clusters is None
+    if relation is None or columns.strong is None or how.interval == "anytime" or not (affine or recalibrate == "none"):
+        return None
+    if "weight" in relation.columns and columns.rate in (None, RATE):
+        return None  # `refuse_unused_weights` looks at it
+    found = read_large(relation, columns, meaning, folds=affine or how.method == "auto", by=by)
+    return None if found is None or (affine and found.items.folds is None) else found
+
+
 def read_large(
     relation: SqlTable,
-    columns: RatedColumns,
+    columns: TableColumns,
+    meaning: Meaning,
     *,
     folds: bool,
     by: str | None = None,
     sure_without_weak: bool = False,
-    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
-    people: Sequence[str] = (),
 ) -> RatedTable | None:
     """The rated rows of a large table, in few rows; nothing where only `read_rated` can read it.
 
-    Its table has the column `by` alone. Clusters are kept apart, so what it holds grows with them. `sure_without_weak`:
-    rows of rate 1 need no weak rating, as where strata were rated by the strong rater alone. `meaning` says what words
-    stand for; `people` are the columns of several people's strong ratings, whose mean counts.
+    Its table has the column `by` alone. Clusters are kept apart, so what it holds grows with them. `meaning` says what
+    words stand for; of several people's strong ratings the mean counts.
     """
-    clusters, weak = columns.draw.clusters, columns.weak
-    apart = clusters if by is None else by
+    clusters, weak, people = columns.clusters, columns.weak, strong_columns(relation, columns.strong or ())
+    apart, several = clusters if by is None else by, len(people) > 1
     if weak is None or (clusters is not None and by is not None) or apart not in (None, *relation.columns):
         return None
-    strong = tuple(people) or (columns.strong,)
-    found = large_ratings(relation, (weak,), strong, columns.draw, meaning, votes=bool(people))
+    found = large_ratings(relation, (weak,), people, columns, meaning, votes=several)
     if found is None:
         return None
     what = found.expressions(0)
@@ -317,7 +330,8 @@ def read_large(
         groups=groups,
     )  # fmt: skip
     labelled = ~np.isnan(rows.strong)
-    check_labels(relation.name, columns.strong, int(np.count_nonzero(labelled)), 2)
+    named = f"mean of {', '.join(people)}" if several else people[0]
+    check_labels(relation.name, named, int(np.count_nonzero(labelled)), 2)
     check_rows(found, what, rows, weak)
     drawn = labelled if rows.asked is None or found.assumed else rows.asked
     check_large_draw(found, drawn, {weak: rows.weak}, rows.rates, rows.counts, rough=groups > 1)
@@ -327,9 +341,10 @@ def read_large(
     )  # fmt: skip
     every = np.ones(items.rows, dtype=np.bool_)
     table = read_table({RATE: rows.rates} if by is None else {by: rows.by}, name=relation.name)
-    votes = Votes(rows.beside, tuple(people)) if people else None
+    votes = Votes(rows.beside, tuple(people)) if several else None
+    scale = meaning.bounds if votes is None else ends_of(votes, meaning)
     pool = TablePool.of(relation, items.items)
-    return RatedTable(table, items, every, every, found.notes, False, pool, votes)
+    return RatedTable(table, items, every, every, found.notes, False, pool, votes, scale)
 
 
 _WRONG = (

@@ -31,8 +31,8 @@ from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
-from ratewise.questions.people import Strong, votes_in_words
-from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.people import votes_in_words
+from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.questions.votes import read_models, vote_features, votes_ready
 from ratewise.tables import TableLike
 from ratewise.tables.words import Scale
@@ -188,8 +188,7 @@ def leaderboard(
     ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
     ready.refuse_pool(estimand)
     models = read_models(ready.table, model_a, model_b)
-    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
-    drawn = read_rated(ready.table, columns, one_rate_alone=False)
+    drawn = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters), one_rate_alone=False)
     refuse_missing(drawn)
     N = pool_of(estimand, drawn.how(how).pool_size, drawn.items.strong.size)
     pairs = models.pairs.rows(drawn.rows)
@@ -208,7 +207,7 @@ def leaderboard(
         labels=votes.labels,
         method=used,
         estimand=estimand,
-        notes=drawn.notes(how) + told + votes_in_words(ready, drawn),
+        notes=drawn.notes(how) + told + votes_in_words(drawn),
         log_odds=standing.ratings[order],
         covariance=standing.covariance[np.ix_(order, order)],
     )

@@ -2,77 +2,26 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
 
 from ratewise.core.estimate import Estimate
-from ratewise.core.messages import Message, argument
 from ratewise.core.votes import Agreement, VoteNoise, Votes, agreement, vote_noise
-from ratewise.errors import InputError, TableError
+from ratewise.errors import TableError
 from ratewise.questions.export_terms import exported_ends
-from ratewise.questions.rated import RatedTable
+from ratewise.questions.rated import RatedTable, Ready, Strong
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.spark import SqlTable
-from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
-
-Strong = str | Sequence[str]
+from ratewise.tables.words import Meaning, in_numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ready:
-    """A table whose ratings are numbers; `strong` names the column of the strong ones, or of the mean of all votes.
-
-    `names` are the columns that the strong ratings are in, one for each person.
-    """
-
-    table: Table
-    strong: str
-    names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    votes: Votes | None = None
-    scale: tuple[float, float] | None = (
-        None  # its ends, where they were stated, by an export too, or all votes are 0 or 1
-    )
-
-    @property
-    def typed(self) -> str:
-        """The strong columns as one text, as on the command line."""
-        return ",".join(self.names)
-
-    def bounds(self, given: tuple[float, float] | None) -> tuple[float, float] | None:
-        """The ends of the rating scale: as given, else as the words say."""
-        return self.scale if given is None else given
-
-    def refuse_pool(self, estimand: str) -> None:
-        """Refuse a pool's own value for noisy votes: only a single mean widens its interval for them."""
-        if self.votes is not None and estimand == "pool":
-            raise InputError(
-                Message(
-                    f"several people's columns go with {argument('estimand population')} here; only estimate, for "
-                    "one mean, allows for their disagreement in a pool"
-                )
-            )
-
-
-def made_ready(
-    table: TableLike,
-    *,
-    strong: Strong,
-    weak: Sequence[str] = (),
-    positive: Positive = None,
-    scale: Scale = None,
-) -> Ready:
+def made_ready(table: TableLike, strong: Strong, weak: str | None, meaning: Meaning) -> Ready:
     """Read the table and put its ratings into numbers; several columns of strong ratings become their mean."""
-    return ready_for(table, strong=strong, weak=weak, meaning=meaning_of(positive, scale))
-
-
-def ready_for(table: TableLike, *, strong: Strong, weak: Sequence[str] = (), meaning: Meaning) -> Ready:
-    """`made_ready` where it is known already what the words mean."""
     read = read_table(table)
     names = strong_columns(read, strong)
-    read, notes = in_numbers(read, strong=names, weak=weak, meaning=meaning)
+    read, notes = in_numbers(read, strong=names, weak=() if weak is None else (weak,), meaning=meaning)
     return with_mean(read, names, meaning, notes)
 
 
@@ -109,33 +58,29 @@ def ends_of(votes: Votes, meaning: Meaning) -> tuple[float, float] | None:
 # What votes do to an estimate
 
 
-def with_votes(
-    found: Estimate, votes: Votes | None, rated: RatedTable, scale: tuple[float, float] | None
-) -> Estimate:  # fmt: skip
+def with_votes(found: Estimate, rated: RatedTable) -> Estimate:
     """The estimate with its people's agreement; of a pool's own mean, with the room that their disagreement takes.
 
     The population's variance has it already: contributions vary by votes as by items (docs/statistics.md, votes).
-    `votes` are those of the table's rows, or, where rows were put together, of the first ones, which stand alone.
     """
+    votes = rated.votes
     if votes is None:
         return found
-    together = rated.items.counts is not None
-    votes, items = (votes, rated.items.items) if together else (votes.rows(rated.rows), None)
+    items = None if rated.items.counts is None else rated.items.items  # only the first rows stand alone then
     rates = rated.items.rates[: votes.values.shape[0]]
     if found.estimand == "pool":
-        found = _widened(found, vote_noise(votes, rates, items), scale)
+        found = _widened(found, vote_noise(votes, rates, items), rated.scale)
     all_rated = bool((votes.counts > 0).all()) and items in (None, rates.size)
     room = found.estimand == "population" or not all_rated
     told = agreement(votes, rates, standard_error=found.standard_error, room=room, items=items)
     return replace(found, agreement=told, notes=(*found.notes, *_in_words(told)))
 
 
-def votes_in_words(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
+def votes_in_words(rated: RatedTable) -> tuple[str, ...]:
     """Who voted and how well they agree, for questions about more than one mean."""
-    if ready.votes is None:
+    if rated.votes is None:
         return ()
-    votes = ready.votes.rows(rated.rows)
-    return _in_words(agreement(votes, rated.items.rates, standard_error=None, room=False))
+    return _in_words(agreement(rated.votes, rated.items.rates, standard_error=None, room=False))
 
 
 def _widened(found: Estimate, noise: VoteNoise | None, scale: tuple[float, float] | None) -> Estimate:

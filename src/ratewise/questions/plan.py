@@ -33,9 +33,10 @@ from ratewise.questions.old_labels import (
     solve,
     unseen_root,
 )
-from ratewise.questions.people import Ready, Strong, made_ready
+from ratewise.questions.people import made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.policies import PlannedPolicy, PolicyPlan, Widths, side_by_side
+from ratewise.questions.rated import Ready, Strong
 from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
 from ratewise.questions.transfer import Derived, KnownLabels, Reference, Transfer
 from ratewise.tables import Table, TableLike, count_rows
@@ -122,7 +123,8 @@ def plan(
     if is_spark(table):  # whose rows without a label say nothing here
         names = [strong] if isinstance(strong, str) else list(strong)
         table = with_value(table, [name.strip() for name in ",".join(names).split(",")])
-    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    words = meaning_of(positive, scale)
+    ready = made_ready(table, strong, weak, words)
     read = ready.table
     columns = PilotColumns(
         weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
@@ -132,7 +134,7 @@ def plan(
     if pool is not None:
         rows = float(count_rows(pool) if rated is None else sum(rated.values()))
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
-    words, told = meaning_of(positive, scale), {"strong": ready.typed, "within": within, "level": level}
+    told = {"strong": ready.typed, "within": within, "level": level}
     notes = ready.notes + _people_note(ready) + _text_note(pilot, columns)
     if drawn is not None:
         if what_if:

@@ -15,10 +15,10 @@ from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
 from ratewise.questions.goal import PlanGoal
-from ratewise.questions.people import Ready, Strong, made_ready, votes_in_words
+from ratewise.questions.people import made_ready, votes_in_words
 from ratewise.questions.pilot import PilotColumns, held_out_error, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.rated import Rate, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.questions.regression import BAR, rounded
 from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
 from ratewise.tables import TableLike
@@ -95,12 +95,11 @@ def quantile_table(
     if not len(at):
         raise InputError("name at least one quantile, between 0 and 1")
     asked = tuple(share(q, name="quantile") for q in at)
-    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready = made_ready(table, strong, weak, meaning_of(positive, scale))
     ready.refuse_pool(estimand)
-    rated = read_rated(ready.table, RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters)))
+    rated = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters))
     refuse_missing(rated)
-    ends = ready.bounds(both_ends(bounds))
-    asked_how = EstimateOptions(level=level, estimand=estimand, pool_size=pool_size, bounds=ends)
+    asked_how = EstimateOptions(level=level, estimand=estimand, pool_size=pool_size, bounds=both_ends(bounds))
     how = rated.how(asked_how)
     items, codes = rated.items, rated.codes()
     found = tuple(
@@ -111,13 +110,10 @@ def quantile_table(
         for q in asked
     )  # fmt: skip
     own = tuple(dict.fromkeys(note for e in found for note in e.notes))
-    return Quantiles(asked, found, ready.notes + rated.notes(asked_how) + own + _of_votes(ready, rated))
-
-
-def _of_votes(ready: Ready, rated: RatedTable) -> tuple[str, ...]:
-    """What the quantiles of several people's votes are quantiles of."""
-    said = votes_in_words(ready, rated)
-    return (*said, "the quantiles are those of the mean vote of an item: disagreement spreads it out") if said else ()
+    if rated.votes is not None:
+        spread = "the quantiles are those of the mean vote of an item: disagreement spreads it out"
+        own += (*votes_in_words(rated), spread)
+    return Quantiles(asked, found, rated.notes(asked_how) + own)
 
 
 def plan_quantile(
@@ -146,7 +142,8 @@ def plan_quantile(
     goal = PlanGoal.of(
         weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand, floor=floor
     )
-    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    words = meaning_of(positive, scale)
+    ready = made_ready(table, strong, weak, words)
     read = ready.table
     g, h = read.numbers(weak), read.numbers(ready.strong, missing="allow")
     rated = ~np.isnan(h)
@@ -173,7 +170,7 @@ def plan_quantile(
     note = f"planned for the share of strong ratings at or below {theta:g}, the pilot's {q:g} quantile"
     told = {"quantile": q, "at": theta, "weak": weak, "strong": ready.typed, "uncertainty": None}
     return plan_mean(
-        read, read_pilot(read, columns), columns, goal, words=meaning_of(positive, scale), told=told,
+        read, read_pilot(read, columns), columns, goal, words=words, told=told,
         notes=(*ready.notes, note), derived=derived,
         hints=False,  # a quantile takes weak ratings as they are, so calibrating them is not hinted at
     )  # fmt: skip

@@ -4,7 +4,7 @@ A table says how its rows were drawn in one of three ways: a column of rates, on
 Then the rows with a strong rating are taken as a random draw, at one rate for all, and a note says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,6 +99,8 @@ RATE = "rate"  # as a draw names the column
 MANY_ROWS = 1 << 20  # from here on only rows that were asked for are in a fold, by their number
 SELECTED = "selected"
 Rate = str | float | None
+Strong = str | Sequence[str]
+Range = tuple[float, float]
 
 
 def plain_numbers(table: Table, column: str) -> Floats:
@@ -107,32 +109,49 @@ def plain_numbers(table: Table, column: str) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawColumns:
-    """Which columns say how the rows were drawn, and what they come from.
+class TableColumns:
+    """What the columns of a rated table are called; see `estimate_table`.
 
     `rate` is a column, several of independent draws separated by commas, or one number for all rows; without it, the
     column "rate" is taken if there is one.
     """
 
+    strong: Strong | None = None  # a campaign's export names it itself
+    weak: str | None = None
     rate: Rate = None
     selected: str | None = None
     clusters: str | None = None
+    id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RatedColumns:
-    """Which columns of a table say what; `read` turns a column of ratings into numbers."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    """A table whose ratings are numbers; `strong` names the column of the strong ones, or of the mean of all votes.
 
+    `names` are the columns that the strong ratings are in, one for each person.
+    """
+
+    table: Table
     strong: str
-    weak: str | None = None
-    draw: DrawColumns = DrawColumns()
-    read: Callable[[Table, str], Floats] = plain_numbers
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    votes: Votes | None = None
+    scale: Range | None = None  # its ends, where they were stated, by an export too, or all votes are 0 or 1
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """Columns that say how an item was rated or drawn, not what it is like."""
-        draw = self.draw
-        return tuple(name for name in (self.strong, draw.selected, draw.clusters) if name is not None)
+    def typed(self) -> str:
+        """The strong columns as one text, as on the command line."""
+        return ",".join(self.names)
+
+    def refuse_pool(self, estimand: str) -> None:
+        """Refuse a pool's own value for noisy votes: only a single mean widens its interval for them."""
+        if self.votes is not None and estimand == "pool":
+            raise InputError(
+                Message(
+                    f"several people's columns go with {argument('estimand population')} here; only estimate, for "
+                    "one mean, allows for their disagreement in a pool"
+                )
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +182,7 @@ class RatedTable:
     alone: bool  # the strong ratings stand alone: `items` are the rows that were asked for, each at rate 1
     pool: TablePool
     votes: Votes | None = None  # of the first items, which are all that have some
+    scale: Range | None = None  # the ends of the ratings' scale, where they are known
 
     @property
     def unlooked(self) -> int:
@@ -174,54 +194,77 @@ class RatedTable:
         """The ratings of these items."""
         rows = self.rows.copy()
         rows[self.rows] = keep
-        return replace(self, rows=rows, items=self.items.part(keep))
+        return replace(self, rows=rows, items=self.items.part(keep), votes=self.votes and self.votes.rows(keep))
 
     def codes(self) -> Codes | None:
         """The items' clusters as numbers from 0."""
         return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.strong.size)
 
     def how(self, how: EstimateOptions) -> EstimateOptions:
-        """The options with the pool's size, where the pool's own value is wanted."""
-        return self.pool.how(how)
+        """The options with the ends of the scale, and with the pool's size where the pool's own value is wanted."""
+        return self.pool.how(how if how.bounds is not None else replace(how, bounds=self.scale))
 
     def notes(self, how: EstimateOptions) -> tuple[str, ...]:
         """What there is to say about how the table was read, and about what its pool is."""
         return self.read + unlooked_note(self.unlooked, how) + self.pool.notes(how)
 
 
-def read_rated(table: Table, columns: RatedColumns, *, fewest: int = 1, one_rate_alone: bool = True) -> RatedTable:
+def read_rated(
+    ready: Ready,
+    columns: TableColumns,
+    *,
+    fewest: int = 1,
+    one_rate_alone: bool = True,
+    sure_without_weak: bool = False,
+) -> RatedTable:
     """The looked-at rows, checked by row as the user counts them; at least `fewest` must have a strong rating.
 
     Without a weak rating the strong ones stand alone, which needs one rate for all; where the caller weighs them by
-    their rates (`one_rate_alone=False`) they do so only if no rate is known.
+    their rates (`one_rate_alone=False`) they do so only if no rate is known. `sure_without_weak`: rows of rate 1 need
+    no weak rating, as where strata were rated by the strong rater alone.
     """
-    h = columns.read(table, columns.strong)
+    table, weak = ready.table, columns.weak
+    h = plain_numbers(table, ready.strong)
     labelled = ~np.isnan(h)
-    draw = read_draw(table, labelled, columns.draw, alone=columns.weak is None)
-    check_labels(table.name, columns.strong, int(np.count_nonzero(labelled)), fewest)
+    draw = read_draw(table, labelled, columns, alone=weak is None and not sure_without_weak)
+    check_labels(table.name, ready.strong, int(np.count_nonzero(labelled)), fewest)
     check_draw(table.name, draw, labelled)
     looked, q = draw.looked, draw.rates
-    alone = columns.weak is None and (one_rate_alone or (draw.assumed and not labelled.all()))
+    alone = weak is None and not sure_without_weak and (one_rate_alone or (draw.assumed and not labelled.all()))
     if alone:
         if np.ptp(q[looked]) > 0:
             raise InputError("strong ratings alone need one rate for all rows; name the weak rating's column")
         rows, q = looked & (labelled if draw.selected is None else draw.selected), np.ones(h.size)
     else:
         rows = looked
-    g = np.zeros(h.size) if columns.weak is None else weak_ratings(table, columns.weak, draw, columns.read)
-    if draw.assumed:
-        warn_of_choice(table, labelled, {} if columns.weak is None else {columns.weak: g}, apart=columns.named)
+    if sure_without_weak:
+        g = _weak_or_sure(table, weak, draw, h)
+    else:
+        g = np.zeros(h.size) if weak is None else weak_ratings(table, weak, draw)
+        if draw.assumed:
+            apart = [name for name in (ready.strong, columns.selected, columns.clusters) if name is not None]
+            warn_of_choice(table, labelled, {} if weak is None else {weak: g}, apart=apart)
     items = Ratings(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
-        None if columns.draw.clusters is None else cluster_names(table, columns.draw.clusters, rows),
+        None if columns.clusters is None else cluster_names(table, columns.clusters, rows),
     )  # fmt: skip
-    if table.rows > MANY_ROWS and columns.draw.clusters is None:
-        items = with_row_folds(items, np.flatnonzero(rows))
+    if table.rows > MANY_ROWS and columns.clusters is None:
+        items = _with_row_folds(items, np.flatnonzero(rows))
     pool = TablePool.of(table, int(np.count_nonzero(looked)))
-    return RatedTable(table, items, rows, looked, draw.notes, alone, pool)
+    votes = None if ready.votes is None else ready.votes.rows(rows)
+    return RatedTable(table, items, rows, looked, ready.notes + draw.notes, alone, pool, votes, ready.scale)
 
 
-def with_row_folds(items: Ratings, rows: NDArray[np.intp]) -> Ratings:
+def _weak_or_sure(table: Table, weak: str | None, draw: TableDraw, h: Floats) -> Floats:
+    """The weak ratings, and H where a row of rate 1 has none: Δ = H whatever stands there."""
+    g = np.full(table.rows, np.nan) if weak is None else plain_numbers(table, weak)
+    where = "name its column" if weak is None else f"rate it first, in column {weak!r}"
+    needed = draw.looked & (draw.rates < 1) & np.isnan(g)
+    refuse_row(table.name, needed, f"has a rate below 1 but no weak rating; {where}")
+    return np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)
+
+
+def _with_row_folds(items: Ratings, rows: NDArray[np.intp]) -> Ratings:
     """Ratings with folds by the rows' numbers, as large tables have them: only items that were asked for are in one."""
     alone = ~np.isnan(items.strong) | (items.rates >= 1)
     if items.selected is not None:
@@ -239,7 +282,7 @@ def unlooked_note(rows: int, how: EstimateOptions) -> tuple[str, ...]:
 # Rates
 
 
-def read_draw(table: Table, labelled: Mask, columns: DrawColumns, *, alone: bool = False) -> TableDraw:
+def read_draw(table: Table, labelled: Mask, columns: TableColumns, *, alone: bool = False) -> TableDraw:
     """Every row's rate, and which rows were asked for; `labelled` says which rows have a strong rating.
 
     `alone`: there is no weak rating, so only those rows count.
@@ -390,11 +433,9 @@ def refuse_row(name: str, bad: Mask, what: str, rows: Floats | None = None) -> N
 # Other columns
 
 
-def weak_ratings(
-    table: Table, column: str, draw: TableDraw, read: Callable[[Table, str], Floats] = plain_numbers
-) -> Floats:
+def weak_ratings(table: Table, column: str, draw: TableDraw) -> Floats:
     """The weak ratings; every row that was looked at needs one."""
-    g = read(table, column)
+    g = plain_numbers(table, column)
     refuse_without_weak(table.name, g, column, draw)
     return g
 

@@ -23,10 +23,10 @@ from ratewise.learn.rating_model import Basis, fit_rating, fold_fitted_rating, r
 from ratewise.questions.design_matrix import INTERCEPT, DesignMatrix, design, running_rows, unlabelled_rows
 from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
-from ratewise.questions.people import Strong, made_ready, votes_in_words
+from ratewise.questions.people import made_ready, votes_in_words
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.questions.policies import PilotErrors, PolicyPlan, side_by_side
-from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated, refuse_missing
+from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
@@ -159,10 +159,9 @@ def regress(
     choice(family, FAMILIES, name="family")
     choice(method, METHODS, name="method")
     how = EstimateOptions(method, level=level, estimand=estimand, pool_size=pool_size)
-    ready = made_ready(table, strong=strong, weak=() if weak is None else (weak,), positive=positive, scale=scale)
+    ready = made_ready(table, strong, weak, meaning_of(positive, scale))
     ready.refuse_pool(estimand)
-    columns = RatedColumns(ready.strong, weak, DrawColumns(rate, selected, clusters))
-    rated = read_rated(ready.table, columns, one_rate_alone=False)
+    rated = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters), one_rate_alone=False)
     refuse_missing(rated)
     known = ~np.isnan(rated.items.strong)
     _check_outcomes(family, rated.items.strong[known])
@@ -178,7 +177,7 @@ def regress(
         method=found.method,
         estimand=estimand,
         degrees_of_freedom=float(found.degrees_of_freedom.min()),
-        notes=ready.notes + rated.notes(how) + _notes(found) + votes_in_words(ready, rated),
+        notes=rated.notes(how) + _notes(found) + votes_in_words(rated),
         covariance=fit.covariance,
     )
 
@@ -418,7 +417,8 @@ def plan_regression(
     goal = PlanGoal.of(
         weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand, floor=floor
     )
-    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    words = meaning_of(positive, scale)
+    ready = made_ready(table, strong, weak, words)
     asked = PilotColumns(weak, ready.strong, None, calibrate, tuple(features), seed)
     read = ready.table
     pilot = read_pilot(read, asked)
@@ -428,7 +428,7 @@ def plan_regression(
     sides = side_by_side(errors, goal)
     N = pool_size if estimand == "pool" and pool_size is not None else math.inf
     ses = errors.standard_errors(sides.rates[pilot.labelled], sides.best.items, pool_size=N)
-    labels, words = int(pilot.strong.size), meaning_of(positive, scale)
+    labels = int(pilot.strong.size)
     told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"}
     left_out = tuple(f"{name} {why}; it was left out" for name, why in columns.left_out)
     worse = "choosing items by uncertainty and influence does worse here than one rate for all"

@@ -30,11 +30,11 @@ from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
 from ratewise.questions.drawing import OVER, Drawn, first_items, pool_size, undrawn
 from ratewise.questions.goal import ONE_GOAL, PlanGoal, target_of
-from ratewise.questions.people import Strong, made_ready
+from ratewise.questions.people import made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.policies import AnyPlan, PlannedPolicy
-from ratewise.questions.rated import POOL_SIZE, plain_numbers
+from ratewise.questions.rated import POOL_SIZE, Strong, plain_numbers
 from ratewise.questions.slices import slice_names
 from ratewise.questions.transfer import Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
@@ -203,7 +203,8 @@ def plan_slices(
     if (budget is None) == (target_se is None):
         raise InputError(ONE_GOAL)
     refuse_labels((*features, *text), strong)
-    ready = made_ready(table, strong=strong, weak=(weak,), positive=positive, scale=scale)
+    words = meaning_of(positive, scale)
+    ready = made_ready(table, strong, weak, words)
     read = ready.table
     names, groups = slice_names(read, by)
     counts = {name: int(np.count_nonzero(groups == name)) for name in names}
@@ -213,7 +214,7 @@ def plan_slices(
     )
     parts = [
         _SliceRows(
-            name, _rows(read, columns, np.asarray(groups == name)), columns, meaning_of(positive, scale), sizes[name],
+            name, _rows(read, columns, np.asarray(groups == name)), columns, words, sizes[name],
             weak_cost, strong_cost, floor, estimand,
         )
         for name in names

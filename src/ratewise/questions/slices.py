@@ -32,15 +32,14 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
-from ratewise.questions.goal import Costs
+from ratewise.questions.goal import spend_on
 from ratewise.questions.item_weights import in_proportion, whole
-from ratewise.questions.large import large_relation, read_large, read_whole
-from ratewise.questions.people import Strong, ready_for
-from ratewise.questions.rated import DrawColumns, Rate, RatedColumns, RatedTable, read_rated
+from ratewise.questions.large import large_relation, read_in_files, read_whole
+from ratewise.questions.people import made_ready
+from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated
 from ratewise.tables import Table, TableLike, count_groups
 from ratewise.tables.cells import Texts
-from ratewise.tables.spark import SqlTable
-from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
+from ratewise.tables.words import Positive, Scale, meaning_of
 
 FEWEST_TO_SHRINK = 4  # with fewer means A has no proper posterior
 _POINTS = 400  # of the grid over A
@@ -229,52 +228,36 @@ def estimate_slices(
         raise InputError("shrunk intervals hold on average over slices, not all at once: choose shrink or simultaneous")
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
-    relation, meaning, draw = large_relation(table), meaning_of(positive, scale), DrawColumns(rate, selected, clusters)
-    ends, first = both_ends(bounds), tuple[str, ...]()
-    rated: RatedTable | None = None
+    relation, meaning = large_relation(table), meaning_of(positive, scale)
+    columns = TableColumns(strong, weak, rate, selected, clusters)
+    how = EstimateOptions(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
     known: TextColumns | None = None
-    if relation is not None and recalibrate == "none" and interval != "anytime" and isinstance(strong, str):
-        rated = _read_large(relation, RatedColumns(strong, weak, draw), by, method, meaning)
-    if rated is not None:
-        groups, ends = rated.table.texts(by, missing="allow"), ends or meaning.bounds
+    plain = recalibrate == "none" and isinstance(strong, str)
+    rated = read_in_files(relation, columns, meaning, how, by=by) if plain else None
+    if rated is not None and rated.votes is None and not rated.unlooked:
+        _, groups = slice_names(rated.table, by)
     else:
-        weak_columns = () if weak is None else (weak,)
-        ready = ready_for(read_whole(table, relation), strong=strong, weak=weak_columns, meaning=meaning)
+        ready = made_ready(read_whole(table, relation), strong, weak, meaning)
         ready.refuse_pool(estimand)
-        first, ends = ready.notes, ready.bounds(ends)
         _, groups = slice_names(ready.table, by)
         refuse_unused_weights(ready.table, rate, groups)
-        rated = read_rated(ready.table, RatedColumns(ready.strong, weak, draw), fewest=2)
+        rated = read_rated(ready, columns, fewest=2)
         texts = read_texts(ready.table, text, learner)
         known = None if texts is None else texts[0][rated.rows]
-    how = EstimateOptions(method, interval, level, estimand, pool_size, ends, floor, seed=seed)
     how.refuse_idle_pool_size()
     if estimand == "pool" and "weight" in rated.table.columns:  # slices that were looked at in proportions of their own
         rated.pool.refuse_left_out("its slices")
     sliced = _Sliced(rated, groups, how, recalibrate, fewest, known)
     overall = sliced.overall()
     found, more = sliced.slices(simultaneous)
-    read_as = first + rated.notes(how)
+    read_as = rated.notes(how)
     notes = read_as + text_notes(rated.items, text, known) + more + _about_all(rated.items, overall, found)
     if shrink:
         found, more = _shrunk(found, how.level)
         notes += more
-    spend = Costs(weak_cost, strong_cost).spend(overall.items, overall.labels, alone=weak is None)
+    spend = spend_on(overall.items, overall.labels, weak_cost, strong_cost, alone=weak is None)
     overall = replace(overall, spend=spend, notes=read_as + overall.notes)
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
-
-
-def _read_large(
-    relation: SqlTable, columns: RatedColumns, by: str, method: Method, meaning: Meaning
-) -> RatedTable | None:  # fmt: skip
-    """The rated rows of a table that stays in its files, every row of it looked at; else nothing."""
-    if "weight" in relation.columns and columns.draw.rate in (None, "rate"):
-        return None  # `refuse_unused_weights` looks at it
-    large = read_large(relation, columns, folds=method == "auto", by=by, meaning=meaning)
-    if large is None or large.unlooked:
-        return None
-    _, groups = slice_names(large.table, by)
-    return replace(large, table=large.table.with_columns({by: groups}, replace=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

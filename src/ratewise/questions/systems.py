@@ -38,7 +38,7 @@ from ratewise.questions.large import (
     read_whole,
 )
 from ratewise.questions.rated import (
-    DrawColumns,
+    TableColumns,
     TablePool,
     check_draw,
     cluster_names,
@@ -348,7 +348,7 @@ def read_systems(
     *,
     weak: Mapping[str, str],
     strong: Mapping[str, str],
-    draw: DrawColumns,
+    draw: TableColumns,
     how: EstimateOptions,
     recalibrate: Recalibration,
     meaning: Meaning = Meaning(),  # noqa: B008 - frozen
@@ -386,7 +386,7 @@ def read_systems(
 
 
 def _rows_of_table(
-    table: Table, columns: Sequence[tuple[str, str]], draw: DrawColumns, meaning: Meaning
+    table: Table, columns: Sequence[tuple[str, str]], draw: TableColumns, meaning: Meaning
 ) -> _SystemRows:
     """All rows that were looked at, by the columns of weak and strong ratings."""
     weak, strong = zip(*columns, strict=True)

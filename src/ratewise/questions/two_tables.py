@@ -12,14 +12,14 @@ from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
 from ratewise.errors import InputError
 from ratewise.questions.comparison import Comparison, Ratio, compare_systems, ratio
-from ratewise.questions.estimation import Reading, TableColumns, estimate_rated, refuse_unused_weights
+from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
 from ratewise.questions.export_terms import read_terms, reported
-from ratewise.questions.people import Strong, ready_for
-from ratewise.questions.rated import Rate, RatedColumns, RatedTable, TablePool, read_rated
+from ratewise.questions.people import made_ready
+from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, TablePool, read_rated
 from ratewise.questions.systems import Systems, check_names, is_binary
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
-from ratewise.tables.words import Positive, Scale, meaning_of
+from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,19 +85,23 @@ def compare_tables(
         exports = [terms.estimand for terms in map(read_terms, tables) if terms is not None]
         estimand = exports[0] if exports else "population"
     how = EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed)
-    asked = Reading(how, recalibrate, meaning_of(positive, scale))
-    own = TableColumns(strong, weak, rate, selected, clusters, id)
-    first, second = _side(tables[0], own, asked), _side(tables[1], own if last is None else last, asked)
+    own, meaning = TableColumns(strong, weak, rate, selected, clusters, id), meaning_of(positive, scale)
+    first, second = (
+        _side(one, columns, how, recalibrate, meaning)
+        for one, columns in zip(tables, (own, own if last is None else last), strict=True)
+    )
     if _drawn_together(first, second):
-        return compare_systems(_paired(names, first, second, asked), 0, 1)
+        return compare_systems(_paired(names, first, second, how, recalibrate), 0, 1)
     return _unpaired(names, first, second)
 
 
-def _side(table: Table, columns: TableColumns, asked: Reading) -> _Side:
+def _side(
+    table: Table, columns: TableColumns, how: EstimateOptions, recalibrate: Recalibration, meaning: Meaning
+) -> _Side:
     """One table with its mean; a campaign's export with the mean that the campaign reports."""
-    terms = read_terms(table)
-    if terms is not None and asked.as_reported(columns, terms):
-        mean, pooled = reported(table, terms, level=asked.how.level, estimand=asked.how.estimand)
+    terms, plain = read_terms(table), how.plain and recalibrate == "none" and meaning == Meaning()
+    if terms is not None and plain and terms.named(columns):
+        mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
         looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
         weak, rates = (x.reshape(pooled.strong.size, -1)[:, -1] for x in (pooled.weak, pooled.rates))
         items = Ratings(weak, pooled.strong, rates, pooled.selected, pooled.clusters)
@@ -105,15 +109,14 @@ def _side(table: Table, columns: TableColumns, asked: Reading) -> _Side:
         return _Side(rated, mean, (terms.low, terms.high), _ids(table, columns.id, rated), exported=True)
     if columns.strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
-    weak_columns = () if columns.weak is None else (columns.weak,)
-    ready = ready_for(table, strong=columns.strong, weak=weak_columns, meaning=asked.meaning)
-    ready.refuse_pool(asked.how.estimand)
+    ready = made_ready(table, columns.strong, columns.weak, meaning)
+    ready.refuse_pool(how.estimand)
     refuse_unused_weights(ready.table, columns.rate)
-    rated = read_rated(ready.table, RatedColumns(ready.strong, columns.weak, columns.draw), fewest=2)
-    how = replace(asked.how, bounds=ready.bounds(asked.how.bounds))
-    mean = estimate_rated(rated.items, rated.how(how), asked.recalibrate)
-    mean = replace(mean, notes=ready.notes + rated.notes(how) + mean.notes)
-    return _Side(rated, mean, how.bounds, _ids(ready.table, columns.id, rated))
+    rated = read_rated(ready, columns, fewest=2)
+    own = rated.how(how)
+    mean = estimate_rated(rated.items, own, recalibrate)
+    mean = replace(mean, notes=rated.notes(how) + mean.notes)
+    return _Side(rated, mean, own.bounds, _ids(ready.table, columns.id, rated))
 
 
 def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
@@ -138,7 +141,9 @@ def _drawn_together(a: _Side, b: _Side) -> bool:
     )
 
 
-def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: Reading) -> Systems:
+def _paired(
+    names: tuple[str, str], a: _Side, b: _Side, how: EstimateOptions, recalibrate: Recalibration
+) -> Systems:  # fmt: skip
     """Both tables as one, the second one's rows in the order of the first one's."""
     assert a.ids is not None
     assert b.ids is not None
@@ -157,9 +162,9 @@ def _paired(names: tuple[str, str], a: _Side, b: _Side, asked: Reading) -> Syste
         rates=x.rates,
         asked=np.asarray(drawn),
         clusters=None if x.clusters is None else x.clusters.astype(np.str_),
-        how=a.rated.how(replace(asked.how, bounds=(0.0, 1.0) if binary else a.bounds)),
-        recalibrate=asked.recalibrate,
-        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(asked.how)),
+        how=a.rated.how(replace(how, bounds=(0.0, 1.0) if binary else a.bounds)),
+        recalibrate=recalibrate,
+        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(how)),
     )
 
 

@@ -24,8 +24,8 @@ from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import codings, feature_matrix
-from ratewise.questions.people import Ready, Strong, strong_columns, with_mean
-from ratewise.questions.rated import plain_numbers
+from ratewise.questions.people import strong_columns, with_mean
+from ratewise.questions.rated import Ready, Strong, plain_numbers
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Scale, in_numbers, meaning_of
 
