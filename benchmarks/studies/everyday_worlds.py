@@ -17,7 +17,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
-from ratewise.design.options import floor_share, raised_to_floor
+from ratewise.design.options import floor_share, least_root
 from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 
@@ -145,7 +145,8 @@ def one_shot(cell: Cell, *, trials: int, seed: int) -> Outcome:
 
 def one_shot_rates(g: Floats, labels: int) -> Floats:
     """Rates with the expected number of labels, by halving on their scale."""
-    root = raised_to_floor(np.sqrt(g * (1 - g)), floor_share(labels))
+    root = np.sqrt(g * (1 - g))
+    root = np.maximum(root, least_root(root, np.ones(root.size), floor_share(labels)))
     low, high = 0.0, labels / max(float(root.min()), 1e-300)
     for _ in range(45):
         scale = 0.5 * (low + high)

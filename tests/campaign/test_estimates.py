@@ -14,7 +14,6 @@ from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.core.estimate import estimate_mean
-from ratewise.design.seen import learn
 from ratewise.errors import SpecError
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
@@ -173,7 +172,7 @@ def _filled(history, wanted, fill):
     if (seen.labelled | missing).all():
         found = estimate_mean(np.zeros(strong.size), strong, 1.0, **alike)
         return found.value, found.interval
-    known = learn(seen)
+    known = seen.learned
     f = known.model.predict(seen.x)
     f[seen.labelled] = known.unseen
     asked = seen.labelled | missing

@@ -9,7 +9,7 @@ from ratewise.core.estimate import estimate_mean
 from ratewise.design import rounds
 from ratewise.design.options import Money
 from ratewise.design.rounds import estimate_seen, plan_round, start_labels
-from ratewise.design.seen import Phase, Seen, learn, mass
+from ratewise.design.seen import Phase, Seen, mass
 from ratewise.learn.covariates import Covariates
 
 from .worlds import MONEY, burnt_in, coins, even, useless, varying
@@ -33,10 +33,10 @@ def test_labels_that_all_agree_do_not_make_the_weak_rater_look_good(labels):
     """
     rng = np.random.default_rng(1011)
     seen = burnt_in((Covariates(rng.beta(5, 0.2, labels)), np.ones(labels)))
-    assert learn(seen).unproven == pytest.approx(1.0)
+    assert seen.learned.unproven == pytest.approx(1.0)
     dear = plan_round(seen, Money(0.5, 1.0, 300.0))
     assert (dear.policy, dear.weak, dear.spend) == ("base", False, 300.0)
-    known = learn(seen)
+    known = seen.learned
     assert known.mean(known.squared) >= known.variance
     cheap = plan_round(seen, Money(0.01, 1.0, 300.0))
     assert (cheap.policy, cheap.rule, cheap.weak, cheap.items) == ("base", None, True, labels)
@@ -114,7 +114,7 @@ def test_active_beats_random_in_expectation_only_where_it_is_chosen():
     """
     x, h = varying(1033, 600, u=True)
     planned = plan_round(burnt_in((x, h)), Money(0.05, 1.0, 3000.0))
-    known = learn(burnt_in((x, h)))
+    known = burnt_in((x, h)).learned
     V = np.append(h, [h.min(), h.max()]).var()
     assert known.variance == pytest.approx(V)
     M = np.mean((h - known.unseen) ** 2)
@@ -188,7 +188,7 @@ def test_free_weak_ratings_in_a_pool():
 
 
 def test_a_teacher_stands_in_while_there_are_no_labels():
-    known = learn(burnt_in(varying(1087, 400, u=True)))
+    known = burnt_in(varying(1087, 400, u=True)).learned
     x, _ = varying(3, 300, u=True)
     nothing = Seen.of(x.rows(slice(0, 0)), np.empty(0), ())
     planned = plan_round(nothing, MONEY, teacher=known)
@@ -196,13 +196,13 @@ def test_a_teacher_stands_in_while_there_are_no_labels():
     assert planned.own_rates.size == 0
     rates = planned.rule.rates(x, np.zeros(300))
     assert np.all(rates >= planned.rule.floor * (1 - 1e-12))
-    bad = learn(burnt_in(useless(1091, 300)))
+    bad = burnt_in(useless(1091, 300)).learned
     assert plan_round(Seen.of(Covariates(np.empty(0)), np.empty(0), ()), MONEY, teacher=bad).policy == "base"
 
 
 def test_a_teacher_goes_on_after_a_round_without_a_label():
     """Chance may draw nobody: the next round is planned by the same teacher."""
-    known = learn(burnt_in(even(1093, 200)))
+    known = burnt_in(even(1093, 200)).learned
     x, _ = even(4, 30)
     nothing = Seen.of(x.rows(slice(0, 0)), np.empty(0), ())
     rule = plan_round(nothing, MONEY, teacher=known).rule
@@ -242,7 +242,7 @@ def half_labelled(seed=1109, n=400, world=varying):
 def test_the_estimate_is_the_pooled_formula():
     """mean(f) + (1/T) Σ (H − f)/π̄, f of a label from the others."""
     seen = half_labelled()
-    use, known = seen.labelled, learn(seen)
+    use, known = seen.labelled, seen.learned
     pi = seen.mass / seen.items
     f = known.model.predict(seen.x)
     f[use] = known.unseen
@@ -257,7 +257,7 @@ def test_the_interval_counts_what_learning_adds():
     """Wider than by the variance alone, by the square root of 1 + a constant over the labels."""
     seen = half_labelled()
     n = int(np.count_nonzero(seen.labelled))
-    known = learn(seen)
+    known = seen.learned
     f = known.model.predict(seen.x)
     f[seen.labelled] = known.unseen
     plain = estimate_mean(f, seen.strong, seen.rates(), method="difference", interval="normal")

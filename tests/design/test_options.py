@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ratewise.design.options import Money, Options, _binned, _floor, floor_share
-from ratewise.design.seen import learn
 
 from .worlds import MONEY, burnt_in, varying
 
@@ -111,7 +110,7 @@ def test_a_given_u_is_believed_only_if_it_beats_one_rate_for_all():
         for true, found in kinds.items():
             u = np.sqrt(x.uncertainty) if true else 1 + 0.1 * np.random.default_rng([seed, 41]).random(200)
             seen = burnt_in((replace(x, uncertainty=u), h))
-            table = Options.of(learn(seen), seen, MONEY)
+            table = Options.of(seen.learned, seen, MONEY)
             others = table.candidates()[1:]
             found.append(others[table.preferred(others)[0]].kind)
     assert kinds[True].count("given") >= 25

@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.design.options import Money
 from ratewise.design.rounds import plan_round
-from ratewise.design.seen import Phase, Rule, Seen, learn, mass
+from ratewise.design.seen import Phase, Rule, Seen, mass
 from ratewise.errors import InputError
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
@@ -32,7 +32,7 @@ def test_a_start_at_which_everyone_is_asked(start):
 
 def test_what_is_learned_weighs_labels_by_their_rates(start):
     _, seen = start
-    learned = learn(seen)
+    learned = seen.learned
     assert learned.strong.size == 120
     assert learned.binary
     assert learned.mean(learned.strong) == pytest.approx(seen.strong.mean())
@@ -54,7 +54,7 @@ def test_a_rule_is_the_same_after_json(start):
 
 def test_one_label_is_too_few():
     with pytest.raises(InputError, match="two strong ratings"):
-        learn(Seen.of(Covariates(np.array([0.5])), np.array([1.0]), (Phase(1),)))
+        _ = Seen.of(Covariates(np.array([0.5])), np.array([1.0]), (Phase(1),)).learned
 
 
 # Rates and masses by hand

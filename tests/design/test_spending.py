@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.design.options import Money
 from ratewise.design.rounds import FEWEST_LABELS, draw_exact_round, next_round, plan_round, start_labels
-from ratewise.design.seen import Phase, Seen, learn, mass
+from ratewise.design.seen import Phase, Seen, mass
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
 
@@ -50,7 +50,7 @@ def test_starts(weak, strong, left, pool, items, buys_weak):
 
 
 def test_a_teacher_makes_the_start_short():
-    taught = learn(seen(200))
+    taught = seen(200).learned
     found = next_round(NOTHING, Money(0.05, 1.0, 100.0, 1000.0), teacher=taught)
     assert (found.items, found.weak) == (FEWEST_LABELS, True)
 

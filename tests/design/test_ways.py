@@ -5,7 +5,7 @@ import pytest
 
 from ratewise.design.options import Money, Options
 from ratewise.design.rounds import best_way
-from ratewise.design.seen import Phase, Seen, learn
+from ratewise.design.seen import Phase, Seen
 from ratewise.learn.covariates import Covariates
 
 LABELS, MONEY = 100, Money(0.05, 1.0, 395.0, 1900.0)
@@ -34,7 +34,7 @@ def test_the_weak_rater_is_given_up_only_where_labels_are_sure_of_it():
     seens = [sure_judge(seed, 3.0) for seed in range(40)]
     kept = [chosen(seen).weak for seen in seens]
     looks_better = [
-        Options.by_features(seen, MONEY).best.variance <= Options.of(learn(seen), seen, MONEY).best.variance
+        Options.by_features(seen, MONEY).best.variance <= Options.of(seen.learned, seen, MONEY).best.variance
         for seen in seens
     ]
     assert sum(looks_better) >= 9

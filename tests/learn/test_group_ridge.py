@@ -46,7 +46,7 @@ def test_leave_one_out_is_exact_with_more_labels_or_more_columns(
     fit = fit_groups(X, y, TextFactor.of(Z, w), intercept=intercept, features=features)
     risk, unseen, line, penalties = _by_hand(X, Z, y, w, intercept, features)
     np.testing.assert_allclose(fit.unseen, unseen, rtol=1e-6, atol=1e-6)
-    found = np.concatenate([[fit.intercept] * intercept, fit.few, fit.many])
+    found = np.concatenate([[fit.line.intercept] * intercept, fit.line.coefficients, fit.many])
     np.testing.assert_allclose(found, line, rtol=1e-5, atol=1e-6)
     assert fit.risk == pytest.approx(risk, rel=1e-6)
     assert fit.penalties == pytest.approx(penalties)
@@ -59,7 +59,7 @@ def test_columns_of_zeros_leave_the_regression_on_the_few() -> None:
     assert not fit.many.any()
     np.testing.assert_allclose(fit.unseen, path.unseen[:, path.best], rtol=1e-6)
     line = path.line(path.best)
-    assert (fit.intercept, *fit.few) == pytest.approx((line.offset, *line.coefficients))
+    assert (fit.line.intercept, *fit.line.coefficients) == pytest.approx((line.offset, *line.coefficients))
 
 
 def test_features_that_say_nothing_are_held_down_while_the_score_is_free() -> None:

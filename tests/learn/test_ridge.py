@@ -145,9 +145,9 @@ def test_a_line_is_the_same_in_pieces():
     """Blocks of columns side by side; a block without weight is not looked at."""
     rng = np.random.default_rng(83)
     X, beta = rng.normal(size=(7, 6)), np.array([1.0, -2.0, 0.0, 0.0, 3.0, 0.5])
-    line = Line(4.0, beta)
+    line = Line(np.zeros(beta.size), 4.0, beta)
     whole = 4.0 + X @ beta
     np.testing.assert_allclose(line([X]), whole, rtol=1e-14)
     holes = np.where((np.arange(6) == 2) | (np.arange(6) == 3), np.nan, X)
     np.testing.assert_allclose(line([holes[:, :2], holes[:, 2:4], holes[:, 4:]]), whole, rtol=1e-14)
-    np.testing.assert_array_equal(Line(2.5, np.empty(0))([np.empty((3, 0))]), 2.5)
+    np.testing.assert_array_equal(Line(np.empty(0), 2.5, np.empty(0))([np.empty((3, 0))]), 2.5)

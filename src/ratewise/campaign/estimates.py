@@ -22,7 +22,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
-from ratewise.design.seen import FEWEST_TO_LEARN, learn
+from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import MissingAnswersError
 from ratewise.questions.export_terms import ExportTerms, Pooled, estimate_pooled, widened, with_known
 
@@ -249,7 +249,7 @@ def _unseen(history: History, wanted: Target) -> float:
         off, rates = h - h.mean(), np.ones(h.size)
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
         use = history.seen.labelled  # old labels among them
-        h, off, rates = history.seen.strong[use], learn(history.seen).residual, history.seen.rates()[use]
+        h, off, rates = history.seen.strong[use], history.seen.learned.residual, history.seen.rates()[use]
     elif history.steps is not None and h.size >= FEWEST_TO_LEARN:
         p = stepped(history, history.steps)
         weak, all_rates = p.weak, p.rates

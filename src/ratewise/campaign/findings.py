@@ -19,7 +19,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, estimate_mean, on_scale
 from ratewise.core.ratings import Mask
 from ratewise.design.rounds import LearnedRating, below_one, learned_rating
-from ratewise.design.seen import FEWEST_TO_LEARN, learn
+from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import InputError
 from ratewise.questions.export_terms import widened, with_known
 from ratewise.store import audit
@@ -274,7 +274,7 @@ def _share_left(now: Snapshot, squared: float, times: float) -> float:
     seen = history.seen
     if not pool or seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
         return 1.0 / times
-    known = learn(seen)
+    known = seen.learned
     if history.items < now.facts.items:
         left = known.variance / now.facts.pool
         return max((squared + left) / times - left, 0.0) / squared

@@ -13,8 +13,8 @@ from ratewise.core.ratings import Mask
 from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, factors_of
 from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
 from ratewise.design.rounds import pooled
-from ratewise.design.second_look import again_rates, scaled
-from ratewise.design.seen import Rule, Seen
+from ratewise.design.second_look import again_rates
+from ratewise.design.seen import Rule, Seen, times
 from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.store.queue import AgainRows, Units
 
@@ -303,7 +303,7 @@ class History:
         assert isinstance(plan.rule, Rule)
         scale = 1.0 if factor is None else factor
         p2 = again_rates(plan.rule, self.seen, scale)
-        p2[self.seen.labelled] = scaled(plan.own_rates, scale)
+        p2[self.seen.labelled] = times(plan.own_rates, scale)
         p2[more.positions] = more.rates
         asked = np.zeros(self.items, dtype=np.bool_)
         asked[more.positions] = more.selected

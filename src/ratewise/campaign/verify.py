@@ -625,11 +625,13 @@ def _near(a: int, b: int, *, exact: bool = False) -> bool:
     return a == b or (not exact and abs(a - b) <= 1 + _CLOSE * abs(b))
 
 
-def _flat(data: dict[str, Any], before: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for name, value in data.items():
-        out |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
-    return out
+def _flat(data: Any, name: str = "") -> dict[str, Any]:
+    """The values within dictionaries and lists of such, by their paths."""
+    records = isinstance(data, list) and data and isinstance(data[0], dict)
+    if not records and not isinstance(data, dict):
+        return {name: data}
+    inside = enumerate(data) if records else data.items()
+    return {at: x for key, one in inside for at, x in _flat(one, f"{name}.{key}" if name else str(key)).items()}
 
 
 def _same(a: Any, b: Any) -> bool:

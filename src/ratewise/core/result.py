@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from types import NoneType
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ratewise.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
 KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
+_Record = TypeVar("_Record")
 _MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
@@ -130,7 +132,45 @@ def _in_json(value: Any) -> Any:
         return fields_in_json(value)
     if isinstance(value, Mapping):
         return {name: _in_json(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return [_in_json(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+class JsonRecord:
+    """A dataclass that is kept as JSON: its shown fields, with every bit of their numbers."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return fields_in_json(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `to_dict` gave."""
+        return record_of(cls, data)
+
+
+def record_of(record: type[_Record], data: Mapping[str, Any]) -> _Record:
+    """The dataclass of which `fields_in_json` has made the data; what is not there has its default."""
+    kinds, there = get_type_hints(record), [one.name for one in fields(record) if one.name in data]  # type: ignore[arg-type]
+    return record(**{name: _from_json(kinds[name], data[name]) for name in there})
+
+
+def _from_json(kind: Any, value: Any) -> Any:
+    """The value of this type: a record, a tuple, an array of numbers, or what JSON has itself."""
+    if value is None:
+        return None
+    inside = get_args(kind)
+    if NoneType in inside:
+        return _from_json(next(one for one in inside if one is not NoneType), value)
+    if get_origin(kind) is tuple:
+        each = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
+        return tuple(map(_from_json, each, value))
+    if get_origin(kind) is np.ndarray:
+        return np.array(value, dtype=np.float64)
+    return kind.from_dict(value) if hasattr(kind, "from_dict") else value
 
 
 def _cells(self: Any) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,6 @@ class PolicyPrice(Result):
     variance_per_item: float  # Var(Δ)
     error_times_budget: float  # J
     error_ratio: float  # J over that of strong ratings alone
-
-    def to_dict(self) -> dict[str, float]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -289,9 +286,6 @@ class WhatIf(Result):
     def worst(self) -> Belief:
         """The belief that costs most."""
         return max(self.beliefs, key=lambda one: one.ratio)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"beliefs": list(map(asdict, self.beliefs)), "burn_ins": list(map(asdict, self.burn_ins))}
 
     def summary(self) -> str:
         b = self.worst

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +18,17 @@ from ratewise.core.clusters import Codes
 from ratewise.core.draw import draw_within, scaled_to
 from ratewise.core.policy import gains, pooled_gain_per_cost
 from ratewise.core.ratings import Mask
+from ratewise.core.result import JsonRecord
 from ratewise.design.options import Money
 from ratewise.design.rounds import ROUNDING, LearnedRating, PooledDraw, RoundDraw, below_one, learned_rating
-from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Phase, Seen
+from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Phase, Seen, times
 from ratewise.learn.covariates import Covariates
-from ratewise.learn.error_model import ErrorBasis, ErrorModel, LearnedError
-from ratewise.learn.rating_model import RatingModel, Standard
-from ratewise.learn.ridge import RidgePath, ridge_path
+from ratewise.learn.error_model import ErrorModel, LearnedError
+from ratewise.learn.rating_model import RatingModel
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class Design(JsonRecord):
     """Raters by number: `first` see every item, `steps` are asked one after the other, then the last rater."""
 
     first: tuple[int, ...]
@@ -53,15 +52,6 @@ class Design:
         """What is left to spend, with the prices of those who see every item, of the steps, and of the last rater."""
         steps = tuple(costs[k] for k in self.steps)
         return Money(sum(costs[k] for k in self.first), costs[-1], left, pool_left, steps)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {"first": list(self.first), "steps": list(self.steps)}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Design":
-        """The inverse of `to_dict`."""
-        return cls(tuple(data["first"]), tuple(data["steps"]))
 
     def covariates(self, x: Covariates, said: Floats, level: int = 0) -> Covariates:
         """What is known of items at a level: the dearest rating as the weak one, the others beside the features.
@@ -103,12 +93,8 @@ def step_by_step(weak_raters: Sequence[int]) -> Iterator[Design]:
                 yield Design(design.first, steps)
 
 
-_LEAST_SHARE = 0.05  # of the mean: nothing is foretold to be perfect
-_NUMBERS = ("scale", "before", "total", "least")
-
-
 @dataclass(frozen=True, slots=True)
-class ChainRule:
+class ChainRule(JsonRecord):
     """q_k(x) = clip(sqrt(s · gain per cost), floor, 1) by what the first rater said (METHODS section 2)."""
 
     errors: tuple[ErrorModel, ...]  # u_0 … u_{K−1}
@@ -123,76 +109,19 @@ class ChainRule:
         with np.errstate(invalid="ignore"):
             return np.clip(np.nan_to_num(self.scale * root, nan=1.0, posinf=1.0), self.floor, 1.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        errors = [model.to_dict() for model in self.errors]
-        return {"errors": errors, "costs": list(self.costs), "scale": self.scale, "floor": self.floor}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ChainRule":
-        """The inverse of `to_dict`."""
-        errors = tuple(ErrorModel.from_dict(model) for model in data["errors"])
-        return cls(errors, tuple(data["costs"]), data["scale"], data["floor"])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Foretold:
-    """u of a later level, foretold from what is known earlier."""
-
-    basis: ErrorBasis
-    path: RidgePath
-    penalty: int
-    mean: float
-
-    @classmethod
-    def of(cls, f: Floats, x: Covariates, later: Floats, weights: Floats, bounds: tuple[float, float]) -> "Foretold":
-        """Fitted to items whose later u is known."""
-        basis = ErrorBasis.of(f, x, bounds)
-        path = ridge_path(basis(f, x), later, weights, intercept=True)
-        return cls(basis, path, path.best, float(np.dot(weights, later) / weights.sum()))
-
-    def predict(self, f: Floats, x: Covariates) -> Floats:
-        """The later u of any items."""
-        return np.maximum(self.basis.along(self.path.line(self.penalty), f, x), _LEAST_SHARE * self.mean)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All that predictions need, ready for JSON."""
-        return {
-            "bends": self.basis.bends.tolist(), "bounds": list(self.basis.bounds),
-            "columns": self.basis.standard.to_dict(), "line": self.path.to_dict(self.penalty), "mean": self.mean,
-        }  # fmt: skip
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Foretold":
-        """The inverse of `to_dict`."""
-        standard = Standard.from_dict(data["columns"])
-        basis = ErrorBasis(np.array(data["bends"]), (data["bounds"][0], data["bounds"][1]), standard)
-        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["mean"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class Level(JsonRecord):
     """What is learned of the items at one level."""
 
     model: RatingModel
     error: LearnedError
-    later: tuple[Foretold, ...]  # u of each later level
+    later: tuple[LearnedError, ...]  # u of each later level, foretold
 
     def errors(self, x: Covariates) -> Floats:
         """Items × levels from this one on: u here, and what later levels will leave."""
         f = self.model.predict(x)
         return np.column_stack([self.error.predict(f, x), *(one.predict(f, x) for one in self.later)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        later = [one.to_dict() for one in self.later]
-        return {"model": self.model.to_dict(), "error": self.error.to_dict(), "later": later}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Level":
-        """The inverse of `to_dict`."""
-        later = tuple(Foretold.from_dict(one) for one in data["later"])
-        return cls(RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"]), later)
 
 
 def roots(errors: Sequence[Floats], costs: Sequence[float]) -> Floats:
@@ -205,12 +134,8 @@ def roots(errors: Sequence[Floats], costs: Sequence[float]) -> Floats:
     return np.sqrt(np.stack(found, axis=1))
 
 
-def _times(rates: Floats, factor: float) -> Floats:
-    return np.minimum(rates * factor, 1.0) if math.isfinite(factor) else np.ones_like(rates)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class StepRule:
+class StepRule(JsonRecord):
     """A round's rates of every step: they bring those over all rounds up to clip(γ·max(root, low), 0, 1).
 
     At level j the answers of the raters up to step j are known. f_j predicts the strong rating from them and u_j(x) its
@@ -254,7 +179,7 @@ class StepRule:
     def scaled(self, rates: Floats) -> Floats:
         """The rates times the factors of the steps and of the last rater; they never rise along a row."""
         return np.minimum.accumulate(
-            np.column_stack([_times(rates[:, :-1], self.step_factor), _times(rates[:, -1:], self.factor)]), axis=1
+            np.column_stack([times(rates[:, :-1], self.step_factor), times(rates[:, -1:], self.factor)]), axis=1
         )
 
     def rates(self, x: Covariates, said: Floats, mass: Floats) -> Floats:
@@ -264,20 +189,6 @@ class StepRule:
     def with_factors(self, steps: float, last: float) -> "StepRule":
         """The rule with the factors that its draw has found."""
         return replace(self, step_factor=steps, factor=last)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        levels = {str(j): level.to_dict() for j, level in enumerate(self.levels)}
-        lists = {"costs": list(self.costs), "lows": list(self.lows)}
-        return {"design": self.design.to_dict(), "levels": levels, **lists, **numbers}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StepRule":
-        """The inverse of `to_dict`: the same rates, bit for bit."""
-        levels = tuple(Level.from_dict(data["levels"][str(j)]) for j in range(len(data["levels"])))
-        numbers = {name: data[name] for name in _NUMBERS}
-        return cls(Design.from_dict(data["design"]), levels, tuple(data["costs"]), tuple(data["lows"]), **numbers)
 
 
 @dataclass(frozen=True, eq=False)

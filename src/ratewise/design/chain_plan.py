@@ -19,7 +19,6 @@ from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.design.chain import (
     ChainRule,
     Design,
-    Foretold,
     Level,
     StepRule,
     StepSeen,
@@ -30,9 +29,10 @@ from ratewise.design.chain import (
 )
 from ratewise.design.options import NEAR_TIE_IN_VARIANCE, Money, Options, floor_share, least_root, preferred_error
 from ratewise.design.rounds import NextRound, doubled_spend, nearly_all, share_of_pool
-from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen, learn
+from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, Seen
 from ratewise.learn.covariates import Covariates
-from ratewise.learn.error_model import fit_error
+from ratewise.learn.error_model import ErrorBasis, LearnedError, fit_error
+from ratewise.learn.ridge import ridge_path
 
 _MOST_ITEMS = 1500  # items that the cost of a policy is averaged over
 _GRID = np.geomspace(1e-3, 1e3, 37)  # of γ, relative to the one at which the mean root is a rate of 1
@@ -100,9 +100,16 @@ def _teach(seen: StepSeen) -> _Taught | None:
             rows = np.intersect1d(seen.reached(after), seen.reached(j))
             x = seen.design.covariates(seen.x.rows(rows), seen.said[rows], j)
             f, weights = known[j].model.predict(x), 1.0 / rates[rows, after]
-            later.append(Foretold.of(f, x, u[after][rows], weights, known[j].bounds))
+            later.append(_foretold(f, x, u[after][rows], weights, known[j].bounds))
         levels.append(Level(known[j].model, errors[j], tuple(later)))
     return _Taught(tuple(levels), known, tuple(at))
+
+
+def _foretold(f: Floats, x: Covariates, later: Floats, weights: Floats, bounds: tuple[float, float]) -> LearnedError:
+    """u of a later level by what is known at this one: fitted to items whose later u is known."""
+    basis = ErrorBasis.of(f, x, bounds)
+    path = ridge_path(basis(f, x), later, weights, intercept=True)
+    return LearnedError.fit(float(np.dot(weights, later) / weights.sum()), basis, path, path.best)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +250,7 @@ def choose_design(
     compared, best, best_plan = [], Compared(Design(()), math.inf), None
     for design in all_at_once(raters):
         seen = as_pair(design)
-        found = Compared(design, Options.of(learn(seen), seen, design.money(costs, left, pool_left)).best.variance)
+        found = Compared(design, Options.of(seen.learned, seen, design.money(costs, left, pool_left)).best.variance)
         compared.append(found)
         if not math.isfinite(best.variance) or found.variance * (1 + NEAR_TIE_IN_VARIANCE) < best.variance:
             best = found
@@ -256,7 +263,7 @@ def choose_design(
         compared.append(found)
         if found.variance < min(_WORTH_A_STEP * at_once, best.variance):
             best, best_plan = found, plan
-    V = learn(as_pair(Design((0,)))).variance
+    V = as_pair(Design((0,))).learned.variance
     compared.append(Compared(Design(()), V / (labels + left / costs[-1]) if costs[-1] > 0 else 0.0))
     return Choice(best.design, tuple(compared), best_plan)
 

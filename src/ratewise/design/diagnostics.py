@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -11,7 +10,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
-from ratewise.design.seen import LEAST_RATE, Learned, Seen, learn
+from ratewise.design.seen import LEAST_RATE, Learned, Seen, mass, phase_rates
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word
@@ -31,10 +30,6 @@ class Diagnosis(Result):
     largest_weight: float | None  # 1/π̄ of a label, over its mean
     largest_pull: float | None  # how far one label moves the estimate, over the interval's width
     by_features: bool = False  # weak ratings were not bought: the features say as much at no cost
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
     def words(self) -> tuple[str, ...]:
         """One sentence each, the plain ones first."""
@@ -86,7 +81,7 @@ def diagnose(
     lost = int(np.count_nonzero(asked)) - n
     if asked.all() or n < 2 or estimate.standard_error is None:
         return Diagnosis(n, seen.alone, lost, None, None, None, None, None, None)
-    known, rates = learn(seen), seen.rates()[seen.labelled] * (n / (n + lost))
+    known, rates = seen.learned, seen.rates()[seen.labelled] * (n / (n + lost))
     M = known.mean(known.residual**2)
     weight = 1.0 / rates
     pull = np.abs(known.residual) * weight / seen.items
@@ -136,9 +131,4 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
 def _phase_rates(seen: Seen, k: int) -> Floats:
     """Rates that the labelled items would have had in phase k."""
     x = seen.x.rows(seen.labelled)
-    total = np.zeros(x.items)
-    rates = np.ones(x.items)
-    for phase in seen.phases[: k + 1]:
-        rates = np.ones(x.items) if phase.rule is None else phase.rule.rates(x, total)
-        total = total + phase.items * rates
-    return np.maximum(rates, LEAST_RATE)
+    return np.maximum(phase_rates(seen.phases[k], x, mass(seen.phases[:k], x)), LEAST_RATE)

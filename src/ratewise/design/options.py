@@ -1,6 +1,7 @@
 """Which u(x) to go by, and the best policy for it: candidates compared on labels that they have not seen."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
-from ratewise.design.seen import Learned, Rule, Seen, learn
+from ratewise.design.seen import Learned, Rule, Seen
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE, LearnedError, error_candidates
 
@@ -97,7 +98,7 @@ class Options:
     @classmethod
     def by_features(cls, seen: Seen, money: Money, closed: Seen | None = None) -> "Options":
         """Options that treat the features as a free weak rater that has rated the whole pool."""
-        known = learn((seen if closed is None else closed).without_weak())
+        known = ((seen if closed is None else closed).without_weak()).learned
         return cls.of(known, seen.without_weak(), replace(money, weak_cost=0.0), weak=False)
 
     @property
@@ -109,6 +110,14 @@ class Options:
     def without(self) -> list[Candidate]:
         """For each label, what would have been chosen without it."""
         return self._chosen[1]
+
+    def of_labels(self, of: Callable[[Candidate, Mask], Floats]) -> Floats:
+        """A number of each label, by what would have been chosen without it."""
+        out = np.empty(len(self.without))
+        for option in {id(o): o for o in self.without}.values():
+            here = np.array([o is option for o in self.without])
+            out[here] = of(option, here)
+        return out
 
     @property
     def by_label(self) -> Floats:
@@ -274,11 +283,6 @@ def _scale_for(labels: float, most: float, items: float, root: Floats, weights: 
 def floor_share(labels: int, *, highest: float = _HIGHEST_FLOOR) -> float:
     """Least rate as a share of the mean rate: 0.7 up to 100 labels, a half with 200, a tenth from 5,000 on."""
     return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), highest)
-
-
-def raised_to_floor(root: Floats, share: float) -> Floats:
-    """Numbers that rates are proportional to, none below this share of the mean of the result."""
-    return np.maximum(root, _floor(np.sort(root), np.full(root.size, 1.0 / root.size), share))
 
 
 def _binned(u: Floats) -> tuple[Floats, Floats]:

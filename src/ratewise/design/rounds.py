@@ -26,7 +26,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand, IntervalMethod, PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Candidate, Money, Options
-from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, R_co, Rule, Seen, learn, mass
+from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, R_co, Rule, Seen, mass
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
 
@@ -185,7 +185,7 @@ def best_way(
     if teacher is not None:
         return Options.of(teacher, seen, money, around=teacher.x)
     if learned is None:
-        learned = learn(seen if closed is None else closed)
+        learned = (seen if closed is None else closed).learned
     way = Options.of(learned, seen, money)
     possible = money.weak_cost > 0 and free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
     if not possible or any(phase.rule is not None for phase in seen.phases):
@@ -223,13 +223,13 @@ def _own_rates(way: Options, seen: Seen) -> Floats:
     """Leave-one-out rate of each label, scaled to the number of items of the chosen option."""
     if not seen.items:
         return np.empty(0)
-    earned = seen.mass[seen.labelled]
-    out = np.empty(earned.size)
-    for option in {id(o): o for o in way.without}.values():
-        of = np.array([o is option for o in way.without])
-        rates = option.rule(way.known, seen.items).rates_for(option.own[of], earned[of])
-        out[of] = rates * (option.items - seen.items) / max(way.best.items - seen.items, 1.0)
-    return out
+    earned, more = seen.mass[seen.labelled], max(way.best.items - seen.items, 1.0)
+
+    def rates(option: Candidate, here: Mask) -> Floats:
+        own = option.rule(way.known, seen.items).rates_for(option.own[here], earned[here])
+        return own * (option.items - seen.items) / more
+
+    return way.of_labels(rates)
 
 
 def _standard_error(option: Candidate, known: Learned) -> float:
@@ -352,7 +352,7 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
     """f in the weak rating's place; with clusters, each label's f comes from the labels of the others."""
     use = seen.labelled
     if clusters is None:
-        known = learn(seen)
+        known = seen.learned
         f = known.model.predict(seen.x)
         f[use] = known.unseen
     else:

@@ -17,7 +17,7 @@ from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Options
 from ratewise.design.rounds import ROUNDING, NextRound, RoundDraw
-from ratewise.design.seen import Rule, Seen, learn
+from ratewise.design.seen import Rule, Seen, times
 
 _LEAST = 1e-3  # rate of items that have had their share already, where money is left over
 
@@ -27,42 +27,30 @@ def plan_again(seen: Seen, money: Money, *, population: bool = False) -> NextRou
 
     Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
     """
-    bought = seen.without_weak() if seen.by_features else seen
-    rates = bought.rates()
-    whole = replace(bought, mass=rates * bought.items, given=None)
-    known = learn(bought)
+    known, rates = seen.learned, seen.rates()
+    whole = replace(seen, mass=rates * seen.items, given=None)
     options = Options.of(known, whole, replace(money, weak_cost=0.0, pool_left=0.0))
-    best, without = options.best, options.without
-    own = np.empty(known.strong.size)
-    before = rates[bought.labelled]
-    for option in {id(o): o for o in without}.values():
-        of = np.array([o is option for o in without])
-        own[of] = _missing(option.scale * np.sqrt(option.own[of]), option.floor, before[of])
+    best, before = options.best, rates[seen.labelled]
+    own = options.of_labels(lambda o, here: _missing(o.scale * np.sqrt(o.own[here]), o.floor, before[here]))
     policy: PolicyName = "random" if best.error.kind == "constant" else "active"
     total = before + (1.0 - before) * own  # of the labels, whose squared residuals stand in for u
     added = known.mean(known.squared * (1.0 / total - 1.0))
-    expected = (added + population * known.variance) / bought.items
-    rule = best.rule(known, bought.items, weak=not seen.by_features)
+    expected = (added + population * known.variance) / seen.items
+    rule = best.rule(known, seen.items, weak=not seen.by_features)
     return NextRound(policy, rule, money.left, 0, weak=not seen.by_features, own_rates=own, expected_variance=expected)
 
 
 def variance_now(seen: Seen, *, population: bool = False) -> float:
     """The squared error so far, as `plan_again` sees it: what its own expectation is to be compared with."""
-    bought = seen.without_weak() if seen.by_features else seen
-    known = learn(bought)
-    added = known.mean(known.squared * (1.0 / bought.rates()[bought.labelled] - 1.0))
-    return (added + population * known.variance) / bought.items
+    known = seen.learned
+    added = known.mean(known.squared * (1.0 / seen.rates()[seen.labelled] - 1.0))
+    return (added + population * known.variance) / seen.items
 
 
 def again_rates(rule: Rule, seen: Seen, factor: float) -> Floats:
     """p₂ of all items seen, times the factor that spends the money."""
     raw = _missing(rule.scale * np.sqrt(rule.u(seen.x)), rule.floor, seen.rates())
-    return scaled(raw, factor)
-
-
-def scaled(rates: Floats, factor: float) -> Floats:
-    """The rates times the factor; 1 for everyone where the factor is infinite."""
-    return np.minimum(rates * factor, 1.0) if np.isfinite(factor) else np.ones(rates.size)
+    return times(raw, factor)
 
 
 def _missing(wanted: Floats, floor: float, before: Floats) -> Floats:
@@ -80,7 +68,7 @@ def draw_again(
     price = prices[passed_over]
     raw = again_rates(rule, seen, 1.0)[passed_over]
     factor = scaled_to(raw, max(money, 0.0), price)
-    rates = scaled(raw, factor)
+    rates = times(raw, factor)
     names = np.array([repr(float(r)) for r in uniforms[passed_over].tolist()], dtype=object)
     fresh = uniform(names, seed=f"again:{look}")
     asked = draw_within(rates, fresh, price, money + ROUNDING * price.max(initial=0.0))

@@ -6,12 +6,13 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
+from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import LearnedError
@@ -24,14 +25,13 @@ _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those s
 
 
 _IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
-_RULE_NUMBERS = ("scale", "floor", "before", "total", "factor", "least")
 
 
 # What has been bought
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(JsonRecord):
     """A round's rates: they bring the rates over all rounds up to π̄ = clip(γ·sqrt(u), floor, 1)."""
 
     model: RatingModel
@@ -43,18 +43,6 @@ class Rule:
     factor: float = 1.0  # to spend the money of a pool's last items exactly
     least: float = 0.0
     weak: bool = True  # False: made for the features alone
-
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        numbers = {name: getattr(self, name) for name in _RULE_NUMBERS}
-        return {"model": self.model.to_dict(), "error": self.error.to_dict(), "weak": self.weak, **numbers}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Rule":
-        """The inverse of `to_dict`: the same rates, bit for bit."""
-        numbers = {name: data[name] for name in _RULE_NUMBERS}
-        models = RatingModel.from_dict(data["model"]), LearnedError.from_dict(data["error"])
-        return cls(*models, **numbers, weak=data.get("weak", True))
 
     def scaled(self, factor: float) -> "Rule":
         """The rule for the last items of a pool, with rates scaled so that the money is spent."""
@@ -76,8 +64,12 @@ class Rule:
         return self.scaled_rates(np.clip(missing, self.least, 1.0))
 
     def scaled_rates(self, rates: Floats) -> Floats:
-        """The rates times the factor; 1 for everyone where the factor is infinite."""
-        return np.minimum(rates * self.factor, 1.0) if math.isfinite(self.factor) else np.ones(rates.size)
+        return times(rates, self.factor)
+
+
+def times(rates: Floats, factor: float) -> Floats:
+    """The rates times the factor; 1 for everyone where the factor is infinite."""
+    return np.minimum(rates * factor, 1.0) if math.isfinite(factor) else np.ones_like(rates)
 
 
 R_co = TypeVar("R_co", covariant=True)  # a rule: of two raters a `Rule`
@@ -182,33 +174,27 @@ class Seen:
         Where the rule was made while answers were out, they are of the labels that there were: the first ones.
         A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
-        if phase.by_features:
-            return self.without_weak()._with(x.without_weak(), strong, before, phase, own, rates, given)
-        return self._with(x, strong, before, phase, own, rates, given)
-
-    def _with(
-        self, x: Covariates, strong: Floats, before: Floats, phase: Phase[Rule], own: Floats | None,
-        rates: Floats | None, given: Floats | None,
-    ) -> "Seen":  # fmt: skip
-        earlier = _phase_rates(phase, self.x, self.mass)
-        now = _phase_rates(phase, x, before) if rates is None else rates
+        old, x = (self.without_weak(), x.without_weak()) if phase.by_features else (self, x)
+        earlier = phase_rates(phase, old.x, self.mass)
+        now = phase_rates(phase, x, before) if rates is None else rates
         if own is not None and own.size:
             earlier[np.flatnonzero(self.labelled)[: own.size]] = own
         earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
         labels, phases = np.concatenate([self.strong, strong]), (*self.phases, phase)
         chances = given if self.given is None or given is None else np.concatenate([self.given, given])
-        return Seen(self.x.joined(x), labels, phases, earned, chances)
+        return Seen(old.x.joined(x), labels, phases, earned, chances)
 
 
 def mass(phases: tuple[Phase[Rule], ...], x: Covariates) -> Floats:
     """Σ T_j π_j(x) over phases, each rule told what came before it."""
     total = np.zeros(x.items)
     for phase in phases:
-        total = total + phase.items * _phase_rates(phase, x, total)
+        total = total + phase.items * phase_rates(phase, x, total)
     return total
 
 
-def _phase_rates(phase: Phase[Rule], x: Covariates, before: Floats) -> Floats:
+def phase_rates(phase: Phase[Rule], x: Covariates, before: Floats) -> Floats:
+    """π of items on which earlier phases would have spent `before`."""
     return np.ones(x.items) if phase.rule is None else phase.rule.rates(x, before)
 
 
@@ -269,12 +255,8 @@ class Learned:
         return np.asarray(own * self.mean(self.squared) / self.means_without(self.squared))
 
 
-def learn(seen: Seen) -> Learned:
-    """What the labels teach: f fitted to them, each weighted by 1/π̄."""
-    return seen.learned
-
-
 def _fitted(seen: Seen) -> Learned:
+    """f fitted to the labels, each weighted by 1/π̄."""
     use = seen.labelled
     h = seen.strong[use]
     if h.size < FEWEST_TO_LEARN:

@@ -9,7 +9,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.running import stops_within, without_rounding
 from ratewise.design.options import Money
 from ratewise.design.rounds import NextRound, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
-from ratewise.design.seen import Learned, Phase, Rule, Seen, learn
+from ratewise.design.seen import Learned, Phase, Rule, Seen
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, MethodOutcome, Population
 from ratewise.learn.covariates import Covariates
 
@@ -144,4 +144,4 @@ def auto(block: Block, teacher: Learned | None = None) -> MethodOutcome:
 
 def learn_all(population: Population) -> Learned:
     """The models that a fully rated table teaches."""
-    return learn(Seen.of(population.covariates, population.strong, (Phase(population.items),)))
+    return Seen.of(population.covariates, population.strong, (Phase(population.items),)).learned

@@ -11,7 +11,7 @@ from scipy import special
 from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.names import CALIBRATORS, Calibrator
-from ratewise.core.result import Result
+from ratewise.core.result import JsonRecord, Result
 from ratewise.errors import InputError
 
 _CLIP = 1e-3  # scores are kept this far from the ends before the logit
@@ -19,7 +19,7 @@ _FEWEST = {"platt": 2, "affine": 2, "isotonic": 2}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Calibration(Result):
+class Calibration(JsonRecord, Result):
     """A fitted map from weak rating to expected strong rating; small enough to read in a file.
 
     Platt: low + (high − low)·σ(a + b·logit(score)), the score rescaled from [from_low, from_high]. Affine: a + b·G.
@@ -43,18 +43,6 @@ class Calibration(Result):
             return np.interp(g, self.knots, self.values)
         low, high = self.strong_range
         return np.asarray(low + (high - low) * special.expit(self.intercept + self.slope * _logit(g, self.weak_range)))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind, "intercept": self.intercept, "slope": self.slope, "knots": list(self.knots),
-            "values": list(self.values), "weak_range": list(self.weak_range), "strong_range": list(self.strong_range),
-        }  # fmt: skip
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Calibration":
-        """The calibration that `to_dict` gave."""
-        pairs = {name: tuple(data[name]) for name in ("knots", "values", "weak_range", "strong_range")}
-        return cls(kind=data["kind"], intercept=data["intercept"], slope=data["slope"], **pairs)
 
 
 def fit_calibration(

@@ -16,6 +16,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
+from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError
 
 Index = NDArray[np.intp]
@@ -78,7 +79,7 @@ class TextColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class RefitColumns:
+class RefitColumns(JsonRecord):
     """Columns of one refit, by its number from 1: its prediction, and the log-odds of it if it is a probability."""
 
     number: int

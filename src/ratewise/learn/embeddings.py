@@ -20,6 +20,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from ratewise.core.result import JsonRecord, fields_in_json
 from ratewise.errors import InputError
 from ratewise.learn.networks import quiet_libraries, reason_of
 
@@ -37,7 +38,7 @@ _MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
+class Learner(JsonRecord):
     """Where vectors come from: hashed words, an embedding model (on this machine or behind an address), or a column."""
 
     kind: Kind = "words"
@@ -58,8 +59,7 @@ class Learner:
         return cls("embeddings", learner)
 
     def to_dict(self) -> dict[str, str | None]:
-        names = ("kind", "model", "base_url", "key_env", "price")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: value for name, value in fields_in_json(self).items() if value is not None}
 
     @property
     def identity(self) -> str:

@@ -1,13 +1,14 @@
 """Models of u(x) = E[(H−G)²|x]: from g(1−g), from a column, or fitted to squared residuals."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, as_floats, choice, finite
-from ratewise.core.result import Result
+from ratewise.core.result import JsonRecord, Result, fields_in_json, record_of
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import Standard
@@ -31,7 +32,7 @@ _LEAST_OF_MEAN = 0.05  # a bin's error is never taken below this share of the me
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ErrorModel(Result):
+class ErrorModel(JsonRecord, Result):
     """u(x) as a function of one column: the weak rating (binary, fitted) or the user's own column, times a scale."""
 
     source: Source
@@ -47,16 +48,11 @@ class ErrorModel(Result):
         u = x * (1 - x) if self.source == "binary" else x
         return np.maximum(self.scale * u, 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "source": self.source, "scale": self.scale, "knots": list(self.knots), "values": list(self.values),
-        }  # fmt: skip
-
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ErrorModel":
+    def from_dict(cls, data: Mapping[str, Any]) -> "ErrorModel":
         """The model that `to_dict` gave."""
         choice(data["source"], SOURCES, name="error model")
-        return cls(data["source"], data["scale"], tuple(data["knots"]), tuple(data["values"]))
+        return record_of(cls, data)
 
 
 def error_from_probability(weak: ArrayLike, strong: ArrayLike) -> ErrorModel:
@@ -129,12 +125,13 @@ _TRIED = (5, 3, 7)  # penalties tried, by number; the middle one first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ErrorBasis:
+class ErrorBasis(JsonRecord):
     """Columns for the regression of squared residuals: f, its bends, f(1−f) on the scale's range, and all the rest."""
 
     bends: Floats
     bounds: tuple[float, float]
-    standard: Standard
+    columns: Standard
+    line: Line | None = None  # of the regression, once it is fitted
 
     @classmethod
     def of(
@@ -151,10 +148,11 @@ class ErrorBasis:
         return cls(bends, bounds, Standard.of(X, size, unsure))
 
     def __call__(self, f: Floats, x: Covariates) -> Floats:
-        return self.standard(_columns(f, x, self.bends, self.bounds))
+        return self.columns(_columns(f, x, self.bends, self.bounds))
 
-    def along(self, line: Line, f: Floats, x: Covariates) -> Floats:
-        return self.standard.undone(line)(_parts(f, x, self.bends, self.bounds))
+    def along(self, f: Floats, x: Covariates) -> Floats:
+        assert self.line is not None
+        return self.columns.undone(self.line)(_parts(f, x, self.bends, self.bounds))
 
 
 def _columns(f: Floats, x: Covariates, bends: Floats, bounds: tuple[float, float]) -> Floats:
@@ -176,35 +174,24 @@ def _parts_of_f(f: Floats, bends: Floats, bounds: tuple[float, float]) -> list[F
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearnedError:
+class LearnedError(JsonRecord):
     """One candidate for u(x), never below a small share of the mean error."""
 
     kind: ErrorKind
     mean: float
     scale: float = 1.0
     bounds: tuple[float, float] = (0.0, 1.0)
-    basis: ErrorBasis | None = None
-    path: RidgePath | None = None
-    penalty: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"kind": self.kind, "mean": self.mean, "scale": self.scale, "bounds": list(self.bounds)}
-        if self.basis is not None and self.path is not None:
-            out["fitted"] = {
-                "bends": self.basis.bends.tolist(), "bounds": list(self.basis.bounds),
-                "columns": self.basis.standard.to_dict(), "line": self.path.to_dict(self.penalty),
-            }  # fmt: skip
-        return out
+    fitted: ErrorBasis | None = None
+    path: RidgePath | None = field(default=None, repr=False)  # that a fit was chosen from: what labels say of it
+    penalty: int = field(default=0, repr=False)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "LearnedError":
-        bounds = (data["bounds"][0], data["bounds"][1])
-        if "fitted" not in data:
-            return cls(data["kind"], data["mean"], data["scale"], bounds)
-        fit = data["fitted"]
-        standard = Standard.from_dict(fit["columns"])
-        basis = ErrorBasis(np.array(fit["bends"]), (fit["bounds"][0], fit["bounds"][1]), standard)
-        return cls(data["kind"], data["mean"], data["scale"], bounds, basis, RidgePath.from_dict(fit["line"]), 0)
+    def fit(cls, mean: float, basis: ErrorBasis, path: RidgePath, penalty: int) -> "LearnedError":
+        """The regression with this penalty, its number in the path."""
+        return cls("fitted", mean, fitted=replace(basis, line=path.line(penalty)), path=path, penalty=penalty)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in fields_in_json(self).items() if value is not None}
 
     def predict(self, f: Floats, x: Covariates) -> Floats:
         if self.kind == "constant":
@@ -215,9 +202,8 @@ class LearnedError:
         if self.kind == "given":
             assert x.uncertainty is not None
             return self._kept(self.scale * x.uncertainty)
-        assert self.basis is not None
-        assert self.path is not None
-        return self._kept(self.basis.along(self.path.line(self.penalty), f, x))
+        assert self.fitted is not None
+        return self._kept(self.fitted.along(f, x))
 
     def unseen(self, f: Floats, x: Covariates, squared: Floats) -> Floats:
         """u of the labelled items by a fit to the others, to judge u by; f is from the other labels, too."""
@@ -262,4 +248,4 @@ def error_candidates(
     path = ridge_path(
         basis(0.5 * (f + f_unseen), x), squared, weights, intercept=True, elsewhere=basis(f_unseen, x)
     )  # fmt: skip
-    return [*candidates, *(LearnedError("fitted", M, basis=basis, path=path, penalty=k) for k in _TRIED)]
+    return [*candidates, *(LearnedError.fit(M, basis, path, k) for k in _TRIED)]

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
+from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError, TooLargeError
 
 _MOST_WORDS = 20
@@ -34,7 +35,7 @@ class NamedColumns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Coding:
+class Coding(JsonRecord):
     """How one column becomes numbers, the same way in every table.
 
     Words: a column for each, 1 where the row has it. Numbers: as they are; where `fill` is given it stands for missing
@@ -67,13 +68,6 @@ class Coding:
             return [x]
         missing = np.isnan(x)
         return [np.where(missing, self.fill, x), missing.astype(np.float64)]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "words": None if self.words is None else list(self.words), "fill": self.fill}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Coding":
-        return cls(data["name"], None if data["words"] is None else tuple(data["words"]), data["fill"])
 
 
 def refuse_labels(names: Sequence[str], strong: str | Sequence[str] | None) -> None:

@@ -7,7 +7,8 @@ are groups with a penalty each; the texts are left out unless they predict label
 predictions of a model that the campaign trains on its own labels, each made without the labels of its fold.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes, cluster_folds
+from ratewise.core.result import JsonRecord, fields_in_json, record_of
 from ratewise.learn.covariates import Covariates, RefitColumns
-from ratewise.learn.ridge import PENALTIES, GroupFit, Line, RidgePath, TextFactor, fit_groups, ridge_path
+from ratewise.learn.ridge import PENALTIES, GroupFit, Line, TextFactor, fit_groups, ridge_path
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
@@ -30,7 +32,7 @@ _FOLDS = 10  # of clusters, where text is learned from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standard:
+class Standard(JsonRecord):
     """Columns centred and scaled to unit variance as on the items seen; ones that do not vary become 0."""
 
     centre: Floats
@@ -46,28 +48,20 @@ class Standard:
         known = (spread > _NOTHING * np.abs(X).max(axis=0)) & (spread >= unsure)
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"centre": self.centre.tolist(), "scale": self.scale.tolist()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Standard":
-        return cls(np.array(data["centre"]), np.array(data["scale"]))
-
     def __call__(self, X: Floats) -> Floats:
         return (X - self.centre) * self.scale
 
     def undone(self, line: Line) -> Line:
-        coefficients = line.coefficients * self.scale
-        return Line(line.offset - float(self.centre @ coefficients), coefficients)
+        return Line(self.centre, line.offset, line.coefficients * self.scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Basis:
+class Basis(JsonRecord):
     """Columns of the regression: weak rating, its bends, its logit if a probability, uncertainty, features, refit."""
 
     bends: Floats
     logit: bool
-    standard: Standard
+    columns: Standard
     refit: RefitColumns | None = None
 
     @classmethod
@@ -87,17 +81,17 @@ class Basis:
         if self.refit is None:
             return self
         few = slice(0, -self.refit.count)
-        return Basis(self.bends, self.logit, Standard(self.standard.centre[few], self.standard.scale[few]))
+        return Basis(self.bends, self.logit, Standard(self.columns.centre[few], self.columns.scale[few]))
 
     @property
     def has_weak(self) -> bool:
-        return bool(self.standard.scale[0] > 0)
+        return bool(self.columns.scale[0] > 0)
 
     def __call__(self, x: Covariates) -> Floats:
-        return self.standard(_columns(x, self.bends, self.logit, self.refit))
+        return self.columns(_columns(x, self.bends, self.logit, self.refit))
 
     def along(self, line: Line, x: Covariates) -> Floats:
-        return self.standard.undone(line)(_parts(x, self.bends, self.logit, self.refit))
+        return self.columns.undone(line)(_parts(x, self.bends, self.logit, self.refit))
 
 
 def _columns(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None) -> Floats:
@@ -119,38 +113,31 @@ def _parts(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RatingModel:
+class RatingModel(JsonRecord):
     """f(x), kept within the strong ratings' range."""
 
     basis: Basis
-    path: RidgePath
-    penalty: int
+    line: Line
     from_weak: bool  # starts from the weak rating; else from the mean
     bounds: tuple[float, float]
     text: Floats | None = None  # coefficients of the columns made from texts; None: they say nothing
+    penalty: int = field(default=0, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "bends": self.basis.bends.tolist(), "logit": self.basis.logit, "columns": self.basis.standard.to_dict(),
-            "line": self.path.to_dict(self.penalty), "from_weak": self.from_weak, "bounds": list(self.bounds),
-            **({} if self.text is None else {"text": self.text.tolist()}),
-            **({} if self.basis.refit is None else {"refit": asdict(self.basis.refit)}),
-        }  # fmt: skip
+        """With the columns of the basis among its own."""
+        out = fields_in_json(self)
+        return {name: value for name, value in (out.pop("basis") | out).items() if value is not None}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "RatingModel":
-        refit = RefitColumns(**data["refit"]) if "refit" in data else None
-        basis = Basis(np.array(data["bends"]), data["logit"], Standard.from_dict(data["columns"]), refit)
-        bounds = (data["bounds"][0], data["bounds"][1])
-        text = np.array(data["text"]) if "text" in data else None
-        return cls(basis, RidgePath.from_dict(data["line"]), 0, data["from_weak"], bounds, text)
+    def from_dict(cls, data: Mapping[str, Any]) -> "RatingModel":
+        return record_of(cls, {**data, "basis": data})
 
     def predict(self, x: Covariates) -> Floats:
-        line = self.path.line(self.penalty)
+        line = self.line
         said = 0.0 if self.text is None or x.text is None else x.text.times(self.text)
         if not self.from_weak:
             return np.clip(self.basis.along(line, x) + said, *self.bounds)
-        line = Line(line.offset + float(line.coefficients[0]), line.coefficients[1:])
+        line = Line(line.centre[1:], line.intercept + float(line.coefficients[0]), line.coefficients[1:])
         return np.clip(x.weak + self.basis.along(line, x) + said, *self.bounds)
 
 
@@ -170,7 +157,7 @@ def fit_rating(
         plain = basis.without_refit
         from_weak_fit, fit = _with_text(plain(x), x, strong, made, has_weak=plain.has_weak)
         if _helps(unseen, fit.unseen, made.root**2, sure=_SURE_OF_TEXT):
-            model = RatingModel(plain, _only(fit), 0, from_weak_fit, bounds, fit.many)
+            model = RatingModel(plain, fit.line, from_weak_fit, bounds, fit.many)
             best = fit.unseen
     if basis.refit is not None:
         refit, left = _by_few(basis, x, strong, weights, bounds)
@@ -197,7 +184,11 @@ def _starts(
     if basis.has_weak:
         paths.insert(0, (True, ridge_path(_with_ones(X), strong - x.weak, weights, intercept=False)))
     return [
-        (RatingModel(basis, path, path.best, from_weak, bounds), path.unseen[:, path.best], float(path.risk[path.best]))
+        (
+            RatingModel(basis, path.line(path.best), from_weak, bounds, penalty=path.best),
+            path.unseen[:, path.best],
+            float(path.risk[path.best]),
+        )
         for from_weak, path in paths
     ]
 
@@ -242,12 +233,6 @@ def _points_up(said: Floats, unseen: Floats, W: Floats) -> bool:
     tells labels to their own predictions.
     """
     return bool((W * (said - np.average(said, weights=W))) @ unseen > 0)
-
-
-def _only(fit: GroupFit) -> RidgePath:
-    """The fit's few coefficients as a path of one line."""
-    path = np.zeros(fit.few.size), fit.intercept, fit.few[:, None]
-    return RidgePath(*path, fit.unseen[:, None], np.array([fit.risk]))
 
 
 def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats]:

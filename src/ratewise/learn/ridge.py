@@ -6,12 +6,12 @@ the leave-one-out predictions themselves (docs/decisions/0004-auto.md).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from ratewise.core.checks import Floats
+from ratewise.core.result import JsonRecord
 
 PENALTIES: Floats = np.array([0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 1e4, 1e6])
 """In labels, for columns of unit variance; the last one leaves nothing but the intercept."""
@@ -20,11 +20,16 @@ _MOST_LEVERAGE = 0.999  # a label that alone decides its own prediction has no l
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """offset + X β, of columns that need not be put together for it: with many items that is most of the work."""
+class Line(JsonRecord):
+    """intercept + (X − centre) β, of columns that need not be put together: with many items, most of the work."""
 
-    offset: float
+    centre: Floats
+    intercept: float
     coefficients: Floats
+
+    @property
+    def offset(self) -> float:
+        return self.intercept - float(self.centre @ self.coefficients)
 
     def __call__(self, parts: Sequence[Floats]) -> Floats:
         """The line's values for blocks of columns side by side, each items × columns."""
@@ -48,24 +53,12 @@ class RidgePath:
     risk: Floats  # weighted mean square of `unseen`, one per penalty
     elsewhere: Floats | None = None  # labels × penalties: predictions of other rows without the label
 
-    def to_dict(self, penalty: int) -> dict[str, Any]:
-        """One penalty's line, ready for JSON."""
-        line = self.coefficients[:, penalty].tolist()
-        return {"centre": self.centre.tolist(), "intercept": self.intercept, "coefficients": line}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "RidgePath":
-        """A path with only that line, for predictions; leave-one-out residuals are not kept."""
-        line = np.array(data["coefficients"])[:, None]
-        return cls(np.array(data["centre"]), data["intercept"], line, np.empty((0, 1)), np.zeros(1))
-
     @property
     def best(self) -> int:
         return int(np.argmin(self.risk))
 
-    def line(self, penalty: int) -> "Line":
-        coefficients = self.coefficients[:, penalty]
-        return Line(self.intercept - float(self.centre @ coefficients), coefficients)
+    def line(self, penalty: int) -> Line:
+        return Line(self.centre, self.intercept, self.coefficients[:, penalty])
 
 
 def ridge_path(X: Floats, y: Floats, weights: Floats, *, intercept: bool, elsewhere: Floats | None = None) -> RidgePath:
@@ -126,10 +119,9 @@ class TextFactor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupFit:
-    """y ≈ intercept + X few + Z many, with the penalties of least leave-one-out error."""
+    """y ≈ line(X) + Z many, with the penalties of least leave-one-out error."""
 
-    intercept: float
-    few: Floats
+    line: Line
     many: Floats
     unseen: Floats  # residual of each label by the fit without it
     risk: float  # weighted mean square of `unseen`
@@ -158,7 +150,7 @@ def fit_groups(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool, fea
     constant = chosen.constant(rest, factor) if intercept else 0.0
     many = _many(factor, rest - constant * factor.root, kappa)
     penalties = (float(PENALTIES[k]), ratio * float(PENALTIES[k]), kappa)
-    return GroupFit(constant, few, many, chosen.unseen[:, k] / factor.root, risk, penalties)
+    return GroupFit(Line(np.zeros(few.size), constant, few), many, chosen.unseen[:, k] / factor.root, risk, penalties)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
+from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import TextColumns
 from ratewise.learn.embeddings import Learner, Vault, Vectors
@@ -131,7 +132,7 @@ _ROWS = 1 << 12  # items whose vectors are in memory at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TextReading:
+class TextReading(JsonRecord):
     """Which columns are read, how texts become vectors, and how these become columns; the same for every table."""
 
     names: tuple[str, ...]
@@ -148,13 +149,6 @@ class TextReading:
             here = slice(first, first + _ROWS)
             out[here] = self.coding.columns(source.part(here))
         return TextColumns.of(out)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"names": list(self.names), "learner": self.learner.to_dict(), "coding": self.coding.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "TextReading":
-        return cls(tuple(data["names"]), Learner(**data["learner"]), TextCoding.from_dict(data["coding"]))
 
 
 def read_texts(

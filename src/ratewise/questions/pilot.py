@@ -10,7 +10,7 @@ from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
 from ratewise.core.ratings import Mask, ratings
 from ratewise.core.score import likely
 from ratewise.design.options import sharpest_error
-from ratewise.design.seen import Phase, Seen, learn
+from ratewise.design.seen import Phase, Seen
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import Calibration, cross_calibrated, fit_calibration
 from ratewise.learn.covariates import Covariates
@@ -159,7 +159,7 @@ def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: Te
     """f and u as campaigns learn them; what is said of a label comes from the others."""
     labelled = ~np.isnan(h)
     strong = h[labelled]
-    known = learn(Seen.of(x.rows(labelled), strong, (Phase(strong.size),)))
+    known = Seen.of(x.rows(labelled), strong, (Phase(strong.size),)).learned
     error, unseen = sharpest_error(known, x)
     f = known.model.predict(x)
     return Pilot(

@@ -19,7 +19,7 @@ from ratewise.core.messages import Message, argument
 from ratewise.core.ratings import Mask, ratings
 from ratewise.core.result import FrameKind, Result
 from ratewise.design.options import sharpest_error
-from ratewise.design.seen import Phase, Seen, learn
+from ratewise.design.seen import Phase, Seen
 from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
@@ -268,7 +268,7 @@ def _worth(pairs: Pairs, x: Covariates, before: _Before) -> tuple[Floats, str]:
     labelled = ~np.isnan(before.strong)
     if int(labelled.sum()) < _FEWEST_TO_LEARN:
         return error * moves, "rates follow how much each pair moves the ratings"
-    known = learn(Seen(x, before.strong, (Phase(x.items),), before.rates * x.items))
+    known = Seen(x, before.strong, (Phase(x.items),), before.rates * x.items).learned
     model, unseen = sharpest_error(known, x)
     f = known.model.predict(x)
     learned = model.predict(f, x)
