@@ -39,8 +39,8 @@ def sum_loaded(path: str) -> float:
 
 def sum_asked(path: str) -> float:
     pool = open_relation(path)
-    judge = (pool.numbers_in_sql(["judge"]) or {})["judge"]
-    return float(pool.ask(f"SELECT sum({judge}) AS total FROM {pool.source_in_sql()}")["total"][0])
+    judge = pool.number_in_sql("judge")
+    return float(pool.ask(f"SELECT sum({judge.sql}) AS total FROM {pool.source_in_sql()}")["total"][0])
 
 
 def groups_loaded(path: str) -> float:
@@ -51,8 +51,8 @@ def groups_loaded(path: str) -> float:
 
 def groups_asked(path: str) -> float:
     pool = open_relation(path)
-    judge, model = (pool.numbers_in_sql(["judge"]) or {})["judge"], pool.text_in_sql("model")
-    means = pool.ask(f"SELECT avg({judge}) AS mean FROM {pool.source_in_sql()} GROUP BY {model}")["mean"]
+    judge, model = pool.number_in_sql("judge"), pool.text_in_sql("model")
+    means = pool.ask(f"SELECT avg({judge.sql}) AS mean FROM {pool.source_in_sql()} GROUP BY {model}")["mean"]
     return float(np.mean(means))
 
 

@@ -74,7 +74,7 @@ def test_every_source_has_the_rows_and_columns(pool):
 
 def asked(pool, answers, groups=""):
     """Answers in SQL, in which n(column) is a number and t(column) a text."""
-    sql = re.sub(r"n\((\w+)\)", lambda found: pool.numbers_in_sql([found[1]])[found[1]], answers)
+    sql = re.sub(r"n\((\w+)\)", lambda found: pool.number_in_sql(found[1]).sql, answers)
     sql = re.sub(r"t\((\w+)\)", lambda found: pool.text_in_sql(found[1]), sql)
     return pool.ask(f"SELECT {sql} FROM {pool.source_in_sql()} {groups}")
 
@@ -155,7 +155,7 @@ def test_whatever_an_engine_complains_about_is_one_line(kind, tmp_path, complain
 
 
 def test_what_is_no_number_has_no_sql():
-    assert open_relation(pl.DataFrame({"l": [[1], [2]]})).numbers_in_sql(["l"]) is None
+    assert open_relation(pl.DataFrame({"l": [[1], [2]]})).number_in_sql("l") is None
 
 
 class TestFiles:
@@ -324,8 +324,8 @@ def test_nan_in_a_file_of_polars_is_no_value(tmp_path):
     """Its statistics leave NaN out, and DuckDB believes them."""
     pl.DataFrame({"h": [np.nan, 1.0, np.nan, 0.5]}).write_parquet(tmp_path / "a.parquet")
     pool = open_relation(tmp_path / "a.parquet")
-    plain = pool.plain_in_sql("h")
-    for given in (f"{pool.numbers_in_sql(['h'])['h']} IS NOT NULL", plain.given, plain.true):
+    number = pool.number_in_sql("h")
+    for given in (f"{number.sql} IS NOT NULL", number.given, number.true):
         found = pool.ask(f"SELECT count(*) AS n, sum(c0) AS s FROM {pool.source_in_sql()} WHERE {given}")
         assert (found["n"][0], found["s"][0]) == (2, 1.5)
     assert pool.table("h").texts("h", missing="allow").tolist() == ["", "1", "", "0.5"]

@@ -12,6 +12,7 @@ Published test vector, seed 7: "a" → 0.437309749612953, "42" → 0.67613961727
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,30 +22,25 @@ from ratewise.core.checks import Floats, as_floats
 from ratewise.core.ratings import Mask
 from ratewise.errors import InputError
 
-_ITEMS_AT_ONCE = 1 << 13  # so that the sixteen words of each block stay in the cache
-_LONG = 256  # characters (bytes, where ids are bytes) from which on an id is hashed alone
-_ALMOST_ONE = 1 - 1e-12
-_BLOCK = 64  # bytes MD5 takes in at a time
-_TAIL = 9  # bytes of padding at the least: one 0x80 and eight for the length
+try:
+    from _md5 import md5  # type: ignore[import-not-found] # CPython's own: half the time of a call through OpenSSL
+except ImportError:
+    md5 = partial(hashlib.md5, usedforsecurity=False)
 
-# The digest is computed here rather than by hashlib because a call per item takes about twice as long for many ids.
-# RFC 1321: sine table, shift amounts, and which word each of the 64 steps reads.
-_SINES = np.array([int(abs(math.sin(i + 1)) * 2**32) for i in range(64)], dtype=np.uint32)
-_SHIFTS = np.array([[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]], dtype=np.uint32)
-_WORDS = [[i, (5 * i + 1) % 16, (3 * i + 5) % 16, (7 * i) % 16] for i in range(16)]
-_START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], dtype=np.uint32)
+_AT_ONCE = 1 << 13  # ids
+_ALMOST_ONE = 1 - 1e-12
 
 
 def uniform(ids: ArrayLike, *, seed: int | str) -> Floats:
     """r in [0, 1) for every id; ids are compared as text, so 7 and "7" are the same item."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer | str):
         raise InputError(f"seed must be a whole number; got {seed!r}")
-    array = _one_dimensional(ids)
-    prefix = f"{seed}:".encode()
+    array, prefix = _one_dimensional(ids), f"{seed}:".encode()
     out = np.empty(array.size)
-    for start in range(0, array.size, _ITEMS_AT_ONCE):
-        piece = array[start : start + _ITEMS_AT_ONCE]
-        out[start : start + piece.size] = _of_piece(piece, prefix)
+    for start in range(0, array.size, _AT_ONCE):
+        digests = b"".join([md5(prefix + one).digest() for one in _in_bytes(array[start : start + _AT_ONCE])])
+        first = np.frombuffer(digests, dtype=">u8")[::2]  # 13 hexadecimal digits are its first 52 bits
+        out[start : start + _AT_ONCE] = (first >> np.uint64(12)).astype(np.float64) / 2.0**52
     return out
 
 
@@ -72,26 +68,11 @@ def _one_dimensional(ids: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def _of_piece(piece: NDArray[Any], prefix: bytes) -> Floats:
-    """Long ids are hashed one by one: together, each would take as much memory as the longest."""
-    kind = piece.dtype.kind
-    if kind in "iu":
-        return _uniform(piece.astype(np.bytes_), prefix)
-    if kind == "S":
-        return _uniform(piece, prefix) if piece.dtype.itemsize <= _LONG else _one_by_one(piece.tolist(), prefix)
-    texts = _texts(piece)
-    length = np.fromiter(map(len, texts), dtype=np.intp, count=len(texts))
-    if length.max(initial=0) <= _LONG:
-        return _uniform(_encoded(np.array(texts, dtype=np.str_)), prefix)
-    short, out = length <= _LONG, np.empty(len(texts))
-    out[short] = _uniform(_encoded(np.array([texts[i] for i in np.flatnonzero(short)], dtype=np.str_)), prefix)
-    out[~short] = _one_by_one([_bytes(texts[i]) for i in np.flatnonzero(~short)], prefix)
-    return out
-
-
-def _texts(piece: NDArray[Any]) -> list[str]:
-    """NumPy drops NULs at the end of text, so an id with one there is refused."""
-    values = piece.tolist()
+def _in_bytes(piece: NDArray[Any]) -> list[bytes]:
+    """Ids as UTF-8. NumPy drops NULs at the end of text, so an id with one there is refused."""
+    values: list[Any] = piece.tolist()
+    if piece.dtype.kind == "S":
+        return values
     kinds = set(map(type, values))
     if any(issubclass(kind, float | np.floating) or kind is type(None) for kind in kinds):
         raise InputError("ids must be text or whole numbers; some are decimal numbers or missing")
@@ -100,100 +81,10 @@ def _texts(piece: NDArray[Any]) -> list[str]:
     texts = values if kinds <= {str} else list(map(str, values))
     if "\0" in "".join(texts) and any(text.endswith("\0") for text in texts):
         raise InputError("ids may not contain NUL characters; rename those items")
-    return texts
-
-
-def _encoded(text: NDArray[np.str_]) -> NDArray[np.bytes_]:
-    """UTF-8; text that is plain ASCII is narrowed in one step, which is ten times as fast."""
-    width = max(text.dtype.itemsize // 4, 1)
-    points = np.ascontiguousarray(text.astype(f"U{width}")).view(np.uint32)
-    if points.max(initial=0) < 128:
-        return points.astype(np.uint8).view(f"S{width}")
     try:
-        return np.asarray(np.strings.encode(text, "utf-8"))
+        return list(map(str.encode, texts))
     except UnicodeEncodeError:
-        raise _no_text() from None
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise _no_text() from None
-
-
-def _no_text() -> InputError:
-    return InputError("ids must be valid text; one has half of a surrogate pair: rename that item")
-
-
-def _one_by_one(texts: list[bytes], prefix: bytes) -> Floats:
-    digests = (hashlib.md5(prefix + text, usedforsecurity=False).digest() for text in texts)
-    state = np.frombuffer(b"".join(digests), dtype="<u4").reshape(len(texts), 4).T
-    return _first_13_digits(np.ascontiguousarray(state))
-
-
-def _uniform(text: NDArray[np.bytes_], prefix: bytes) -> Floats:
-    length = np.strings.str_len(text).astype(np.int64) + len(prefix)
-    blocks = (length + _TAIL + _BLOCK - 1) // _BLOCK
-    most = int(blocks.max(initial=1))
-    message = _padded(text, prefix, length, blocks, most)
-    words = np.ascontiguousarray(message.view("<u4").reshape(text.size, most, 16).transpose(1, 2, 0))
-    state = np.repeat(_START[:, None], text.size, axis=1)
-    for b in range(most):
-        state = np.where(blocks > b, state + _md5_block(state, words[b]), state)
-    return _first_13_digits(state)
-
-
-def _padded(
-    text: NDArray[np.bytes_],
-    prefix: bytes,
-    length: NDArray[np.int64],
-    blocks: NDArray[np.int64],
-    most: int,
-) -> NDArray[np.uint8]:
-    """prefix + id + 0x80 + zeros + bit length, one row per id."""
-    n, width = text.size, text.dtype.itemsize
-    message = np.zeros((n, most * _BLOCK), dtype=np.uint8)
-    message[:, : len(prefix)] = np.frombuffer(prefix, dtype=np.uint8)
-    body = np.ascontiguousarray(text).view(np.uint8).reshape(n, width)
-    room = min(width, most * _BLOCK - len(prefix))
-    message[:, len(prefix) : len(prefix) + room] = body[:, :room]
-    row = np.arange(n)
-    message[row, length] = 0x80
-    bits = (length.astype("<u8") * 8).view(np.uint8).reshape(n, 8)
-    for k in range(8):
-        message[row, blocks * _BLOCK - 8 + k] = bits[:, k]
-    return message
-
-
-def _md5_block(state: NDArray[np.uint32], words: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The 64 steps of RFC 1321 on every id at once."""
-    a, b, c, d = state
-    for i in range(64):
-        turn, k = divmod(i, 16)
-        f = _mix(turn, b, c, d)
-        f += a
-        f += _SINES[i]
-        f += words[_WORDS[k][turn]]
-        shift = _SHIFTS[turn, i % 4]
-        a, d, c, b = d, c, b, b + ((f << shift) | (f >> (np.uint32(32) - shift)))
-    return np.stack([a, b, c, d])
-
-
-def _mix(turn: int, b: NDArray[np.uint32], c: NDArray[np.uint32], d: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    if turn == 0:
-        return d ^ (b & (c ^ d))
-    if turn == 1:
-        return c ^ (d & (b ^ c))
-    if turn == 2:
-        return b ^ c ^ d
-    return c ^ (b | ~d)
-
-
-def _first_13_digits(state: NDArray[np.uint32]) -> Floats:
-    """The first 52 bits of the digest as a share of 2**52; the digest prints its words low byte first."""
-    first, second = state[0].byteswap().astype(np.uint64), state[1].byteswap().astype(np.uint64)
-    return np.asarray((first << np.uint64(20)) | (second >> np.uint64(12))).astype(np.float64) / 2.0**52
+        raise InputError("ids must be valid text; one has half of a surrogate pair: rename that item") from None
 
 
 def scaled_to(rates: Floats, total: float, prices: Floats | None = None) -> float:

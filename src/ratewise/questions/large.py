@@ -34,8 +34,8 @@ from ratewise.questions.rated import (
     refuse_wrong,
 )
 from ratewise.tables import Table, TableLike, open_relation, read_table
-from ratewise.tables.cells import LARGEST, unmasked
-from ratewise.tables.condense import Condensed, Expressions, PlainSql, QuickSql, Range, condense, floats, in_sql
+from ratewise.tables.cells import LARGEST, NumberSql, Range, unmasked
+from ratewise.tables.condense import Condensed, Expressions, QuickSql, condense, floats, in_sql
 from ratewise.tables.engine import quoted_text
 from ratewise.tables.files import files_among, files_of, kind_of
 from ratewise.tables.read import in_memory, read_several
@@ -45,25 +45,15 @@ from ratewise.tables.words import Meaning, in_numbers
 _MOST = 1000  # different texts in a column of ratings
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnSql:
-    """One column: its SQL, NULL where missing, cheaper SQL if there is one, and what its files say about it."""
-
-    sql: str
-    plain: PlainSql | None = None
-    range: Range | None = None
-    given: int | None = None  # rows that have a value, NaN included
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LargeRatings:
     """Where the ratings of one system or several are, and how their rows were drawn."""
 
     relation: SqlTable
-    weak: tuple[ColumnSql, ...]
-    strong: tuple[ColumnSql, ...]
-    asked: ColumnSql | None
-    rate: ColumnSql
+    weak: tuple[NumberSql, ...]
+    strong: tuple[NumberSql, ...]
+    asked: NumberSql | None
+    rate: NumberSql
     source: str  # what messages call the rate
     assumed: bool  # nobody says the rate: it is that of a random draw
     notes: tuple[str, ...]
@@ -77,10 +67,10 @@ class LargeRatings:
     def expressions(self, i: int, j: int | None = None) -> Expressions:
         """Ratings of one system, or of one less another."""
         if j is None:
-            weak, strong, plain = self.weak[i].sql, self.strong[i].sql, _plain(self.weak[i])
+            weak, strong, plain = self.weak[i].sql, self.strong[i].sql, self.weak[i].plain
         else:
             weak, strong = (f"({x[i].sql} - {x[j].sql})" for x in (self.weak, self.strong))
-            both = (_plain(self.weak[i]), _plain(self.weak[j]))
+            both = self.weak[i].plain, self.weak[j].plain
             plain = None if None in both else f"({both[0]} - {both[1]})"
         what = Expressions(
             self.relation.source_in_sql(), weak, strong, self.rate.sql, labelled=self.labelled,
@@ -90,12 +80,10 @@ class LargeRatings:
         return replace(what, quick=self._quick(plain))
 
     def _quick(self, weak: str | None) -> QuickSql | None:
-        rate = _plain(self.rate)
-        if weak is None or rate is None:
+        if weak is None or self.rate.plain is None:
             return None
-        asked = None if self.asked is None or self.asked.plain is None else self.asked.plain.true
-        labels = self.strong[0].given if len(self.strong) == 1 else None
-        return QuickSql(weak, rate, asked=asked, labels=labels)
+        labels = self.strong[0].values if len(self.strong) == 1 else None
+        return QuickSql(weak, self.rate.plain, asked=None if self.asked is None else self.asked.true, labels=labels)
 
     def range_of(self, i: int, j: int | None = None) -> Range | None:
         """A range that holds the weak ratings of one system, or of one less another."""
@@ -120,16 +108,16 @@ def large_ratings(
     if EXPORTED in relation.columns or any(name not in relation.columns for name in wanted):
         return None
     ratings = _ratings(relation, weak, strong, meaning)
-    others = _numbers(relation, [name for name in (asked, named) if name is not None])
-    if ratings is None or others is None:
+    asked_sql, rate_sql = (None if name is None else relation.number_in_sql(name) for name in (asked, named))
+    if ratings is None or (asked_sql is None) != (asked is None) or (rate_sql is None) != (named is None):
         return None
     columns, notes = ratings
     of_strong, people = tuple(columns[name] for name in strong), tuple(columns[name].sql for name in strong)
     if votes:
         of_strong = (_mean(of_strong),)
-    asked_sql, told = None if asked is None else others[asked], tuple[str, ...]()
-    if named is not None:
-        of_rate, source = others[named], f"column {named!r}"
+    told = tuple[str, ...]()
+    if rate_sql is not None:
+        of_rate, source = rate_sql, f"column {named!r}"
     elif rate is None:
         assumed = _assumed(relation, _any_given(of_strong), asked_sql)
         if assumed is None:
@@ -147,11 +135,11 @@ def large_ratings(
     )  # fmt: skip
 
 
-def _one_rate(value: float) -> ColumnSql:
-    return ColumnSql(in_sql(value), PlainSql(in_sql(value), "true", "true"), (value, value))
+def _one_rate(value: float) -> NumberSql:
+    return NumberSql(in_sql(value), in_sql(value), "true", "true", (value, value))
 
 
-def _assumed(relation: SqlTable, labelled: str, asked: ColumnSql | None) -> tuple[float, str] | None:
+def _assumed(relation: SqlTable, labelled: str, asked: NumberSql | None) -> tuple[float, str] | None:
     """The rate of labels taken as a random draw of all rows, and a note on it; nothing where all rows have one."""
     drawn = labelled if asked is None else f"({labelled} OR coalesce({asked.sql}, 0) <> 0)"
     counts = relation.ask(
@@ -164,14 +152,14 @@ def _assumed(relation: SqlTable, labelled: str, asked: ColumnSql | None) -> tupl
 
 def _ratings(
     relation: SqlTable, weak: Sequence[str], strong: Sequence[str], meaning: Meaning
-) -> tuple[dict[str, ColumnSql], tuple[str, ...]] | None:
+) -> tuple[dict[str, NumberSql], tuple[str, ...]] | None:
     """Columns of ratings as numbers, and notes on words among them."""
-    columns, notes = dict[str, ColumnSql](), list[str]()
+    columns, notes = dict[str, NumberSql](), list[str]()
     said = bool(meaning.positive or meaning.scale)
     for name in dict.fromkeys([*strong, *weak]):
-        numbers = None if said and name in strong else _if_numbers(relation, name)
-        if numbers is not None:
-            columns[name] = numbers[name]
+        number = None if said and name in strong else _if_number(relation, name)
+        if number is not None:
+            columns[name] = number
             continue
         words = _words(relation, name, meaning, strong=name in strong)
         if words is None:
@@ -183,7 +171,7 @@ def _ratings(
 
 def _words(
     relation: SqlTable, name: str, meaning: Meaning, *, strong: bool
-) -> tuple[ColumnSql, tuple[str, ...]] | None:
+) -> tuple[NumberSql, tuple[str, ...]] | None:
     """A column's words as numbers, and notes on what was taken for what.
 
     Nothing where it has too many different ones, or one that means nothing: who reads the table whole says which row.
@@ -206,42 +194,25 @@ def _words(
         return None
     cases = " ".join(f"WHEN {quoted_text(word)} THEN {in_sql(x)}" for word, x in known)
     values = [x for _, x in known]
-    return ColumnSql(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
+    return NumberSql(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
 
 
-def _if_numbers(relation: SqlTable, name: str) -> dict[str, ColumnSql] | None:
+def _if_number(relation: SqlTable, name: str) -> NumberSql | None:
     try:
-        return _numbers(relation, [name])
+        return relation.number_in_sql(name)
     except TableError:  # a column of text, in Spark
         return None
 
 
-def _numbers(relation: SqlTable, names: Sequence[str]) -> dict[str, ColumnSql] | None:
-    sql = relation.numbers_in_sql(names) if names else {}
-    if sql is None:
-        return None
-    plain, told = {name: relation.plain_in_sql(name) for name in names}, relation.told(names)
-    return {
-        name: ColumnSql(sql[name], plain[name], told[name].range if plain[name] else None,
-                     told[name].given if plain[name] else None)
-        for name in names
-    }  # fmt: skip
-
-
-def _mean(columns: Sequence[ColumnSql]) -> ColumnSql:
+def _mean(columns: Sequence[NumberSql]) -> NumberSql:
     """The mean of the votes that are there."""
     count = " + ".join(f"(CASE WHEN {one.sql} IS NULL THEN 0e0 ELSE 1e0 END)" for one in columns)
     total = " + ".join(f"coalesce({one.sql}, 0e0)" for one in columns)
-    return ColumnSql(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
+    return NumberSql(f"CASE WHEN {_any_given(columns)} THEN ({total}) / ({count}) END")
 
 
-def _plain(column: ColumnSql) -> str | None:
-    return None if column.plain is None else column.plain.value
-
-
-def _any_given(columns: Sequence[ColumnSql]) -> str:
-    each = [f"{one.sql} IS NOT NULL" if one.plain is None else one.plain.given for one in columns]
-    return f"({' OR '.join(each)})"
+def _any_given(columns: Sequence[NumberSql]) -> str:
+    return f"({' OR '.join(one.there for one in columns)})"
 
 
 _LARGE_FILE = 32 * 2**20  # bytes of text that are read in pieces rather than whole

@@ -43,9 +43,8 @@ class TablePool:
             pass
         elif isinstance(table, Table):
             sizes = table.numbers(POOL_SIZE, missing="allow")
-        elif numbers := table.numbers_in_sql([POOL_SIZE]):
-            ends = "min({0}) AS a, max({0}) AS b".format(numbers[POOL_SIZE])
-            answer = table.ask(f"SELECT {ends} FROM {table.source_in_sql()}")
+        elif (size := table.number_in_sql(POOL_SIZE)) is not None:
+            answer = table.ask(f"SELECT min({size.sql}) AS a, max({size.sql}) AS b FROM {table.source_in_sql()}")
             sizes = np.array([answer["a"][0], answer["b"][0]], dtype=np.float64)
         told = np.unique(sizes[~np.isnan(sizes)])
         if not told.size:

@@ -336,8 +336,9 @@ def merge_files(
         return bool(found["n"][0])
 
     merged = _merged(some, filled, columns, id_column, _Legal(meaning_of(positive, scale), bounds), others)
-    selected = (relation.numbers_in_sql([SELECTED]) or {})[SELECTED]
-    rows = relation.ask(f"SELECT row AS r FROM {source} WHERE {selected} <> 0 ORDER BY r")["r"].astype(np.int64)
+    selected = relation.number_in_sql(SELECTED)
+    assert selected is not None
+    rows = relation.ask(f"SELECT row AS r FROM {source} WHERE {selected.sql} <> 0 ORDER BY r")["r"].astype(np.int64)
     arrays = merged.table.arrays()
     answers = {name: arrays[name].astype(float if arrays[name].dtype.kind in "fiu" else object) for name in columns}
 

@@ -245,6 +245,7 @@ def unmasked(values: Array) -> Array:
 
 Missing: TypeAlias = Literal["error", "allow"]
 Texts: TypeAlias = npt.NDArray[np.object_]
+Range: TypeAlias = tuple[float, float]
 
 _NUMBER = re.compile(r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(.*\)")
 _FLOATS = frozenset({"FLOAT", "DOUBLE"})
@@ -273,36 +274,44 @@ def no_nan_sql(x: str) -> str:
     return f"(isfinite({x}) OR isinf({x}))"
 
 
-def number_sql(kind: str, field: str) -> tuple[str, str | None] | None:
-    """The SQL of a field of this type as a number, and of whether it is something else; nothing where it never is one.
+@dataclass(frozen=True, slots=True)
+class NumberSql:
+    """A column as numbers: its SQL, NULL where missing.
+
+    Where it holds numbers already, cheaper SQL: the number, which may be NaN where it is missing; whether one is there;
+    and whether one is there that is not 0. Files may say a range that holds all numbers, and how many values there are,
+    NaN included.
+    """
+
+    sql: str
+    plain: str | None = None
+    given: str = ""
+    true: str | None = None
+    range: Range | None = None
+    values: int | None = None
+
+    @property
+    def there(self) -> str:
+        """The SQL of whether a number is there."""
+        return self.given or f"{self.sql} IS NOT NULL"
+
+
+def number_sql(kind: str, field: str) -> tuple[NumberSql, str | None] | None:
+    """A field of this type as a number, and the SQL of whether it is something else; nothing where it never is one.
 
     What is NaN is missing.
     """
+    double = f"CAST({field} AS DOUBLE)"
     if kind in _FLOATS:
-        return f"CASE WHEN {no_nan_sql(field)} THEN CAST({field} AS DOUBLE) END", None
+        there = no_nan_sql(field)
+        plain = field if kind == "DOUBLE" else double
+        return NumberSql(f"CASE WHEN {there} THEN {double} END", plain, there, f"({field} <> 0 AND {there})"), None
     if _NUMBER.fullmatch(kind):
-        return f"CAST({field} AS DOUBLE)", None
+        return NumberSql(double, double, f"{field} IS NOT NULL", field if kind == "BOOLEAN" else f"{field} <> 0"), None
     if kind in {"VARCHAR", '"NULL"'}:
         parsed = _parsed(text_sql(kind, field))
-        return f"nullif({parsed['value']}, 'nan'::DOUBLE)", parsed["broken"]
+        return NumberSql(f"nullif({parsed['value']}, 'nan'::DOUBLE)"), parsed["broken"]
     return None
-
-
-def holds_numbers(kind: str) -> bool:
-    """Whether fields of this type are numbers, or truth values, whatever they hold."""
-    return _NUMBER.fullmatch(kind) is not None
-
-
-def given_sql(kind: str, field: str) -> str:
-    """The SQL of whether a field that holds numbers has one."""
-    return no_nan_sql(field) if kind in _FLOATS else f"{field} IS NOT NULL"
-
-
-def true_sql(kind: str, field: str) -> str:
-    """The SQL of whether a field that holds numbers has one that is not 0."""
-    if kind == "BOOLEAN":
-        return field
-    return f"({field} <> 0 AND {no_nan_sql(field)})" if kind in _FLOATS else f"{field} <> 0"
 
 
 def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ratewise.tables.cells import Array, unmasked
+from ratewise.tables.cells import Array, Range, unmasked
 
 Floats = npt.NDArray[np.float64]
-Range = tuple[float, float]
 
 _INSIDE = 1 - 1e-12  # keeps the largest value in the last cell
 
@@ -160,15 +159,6 @@ _MANY_GROUPS = 4  # from here on groups have fewer cells, so that all together s
 _GOLDEN = 2654435769  # 2³² over the golden ratio: its multiples are spread evenly
 _WORD = 1 << 32
 _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
-
-
-@dataclass(frozen=True, slots=True)
-class PlainSql:
-    """A column that holds numbers already: its SQL, NaN or NULL where missing; whether one is there; whether not 0."""
-
-    value: str
-    given: str
-    true: str
 
 
 @dataclass(frozen=True, slots=True)

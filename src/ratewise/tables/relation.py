@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
@@ -20,8 +20,7 @@ from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables import cells
-from ratewise.tables.cells import Array, View, text_sql, unmasked
-from ratewise.tables.condense import PlainSql, Range
+from ratewise.tables.cells import Array, NumberSql, Range, View, text_sql
 from ratewise.tables.engine import COUNTED, Own, for_memory, no_rows, quoted_text, reason
 from ratewise.tables.files import Folder
 from ratewise.tables.table import Table, different, no_column, refuse_other_columns
@@ -75,21 +74,6 @@ BATCH = 1 << 19
 _DIGITS = 13  # hexadecimal, of r
 _SURE = 8.0  # standard deviations of room: a second pass over the ids is needed once in 10¹⁵ times
 Stamp = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A range that holds all numbers of a column, and how many rows have a value, NaN included; nothing if unknown."""
-
-    range: Range | None = None
-    given: int | None = None
-
-    @classmethod
-    def of(cls, least: float | None, most: float | None, unknown: int, given: float | None) -> "Told":
-        """What the ends of all files say together; `unknown` of them do not say their range."""
-        ends = None if unknown or least is None or most is None else (float(least), float(most))
-        known = ends is not None and bool(np.isfinite(ends).all())
-        return cls(ends if known else None, None if given is None or np.isnan(given) else int(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +142,10 @@ class Relation:
 
     def where(self, column: str) -> Table:
         """The rows whose number in this column is not 0, in memory."""
-        numbers = self.numbers_in_sql([column])
-        if numbers is None:
+        number = self.number_in_sql(column)
+        if number is None:
             raise TableError(f"column {column!r} of {self.name} holds something else than numbers")
-        found = f"FROM {self.source_in_sql()} WHERE {numbers[column]} <> 0"
+        found = f"FROM {self.source_in_sql()} WHERE {number.sql} <> 0"
         rows = int(self.ask(f"SELECT count(*) AS n {found}")["n"][0])
         if not rows:
             raise TableError(f"no row of {self.name} is {column}; there is nothing to ask")
@@ -206,54 +190,38 @@ class Relation:
         union = ", union_by_name = false, hive_partitioning = false, file_row_number = true"
         return f"(SELECT {fields}, {row} AS row FROM read_parquet([{paths}]{union}) AS file({names}))"
 
-    def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str] | None:
-        """The SQL of these columns as numbers, NULL where missing; nothing where one of them holds something else."""
-        found = {}
-        for column, number in zip(columns, self.numbers_of(columns), strict=True):
-            sql = cells.number_sql(self.kinds[number], f"c{number}")
-            if sql is None:
-                return None
-            value, broken = sql
-            if broken is not None:
-                one = self.ask(f"SELECT count(*) AS n FROM {self.source_in_sql()} WHERE {broken}")
-                if one["n"][0]:
-                    return None
-            found[column] = value
-        return found
-
-    def plain_in_sql(self, column: str) -> PlainSql | None:
-        """Cheaper SQL than `numbers_in_sql` for a column that holds numbers already; else nothing."""
+    def number_in_sql(self, column: str) -> NumberSql | None:
+        """A column as numbers; nothing where it holds something else."""
         (number,) = self.numbers_of([column])
-        kind, field = self.kinds[number], f"c{number}"
-        if not cells.holds_numbers(kind):
+        found, broken = cells.number_sql(self.kinds[number], f"c{number}") or (None, None)
+        if broken and self.ask(f"SELECT count(*) AS n FROM {self.source_in_sql()} WHERE {broken}")["n"][0]:
             return None
-        value = field if kind == "DOUBLE" else f"CAST({field} AS DOUBLE)"
-        return PlainSql(value, cells.given_sql(kind, field), cells.true_sql(kind, field))
+        if found is None or found.plain is None:
+            return found
+        ends, values = self._told(number)
+        return replace(found, range=ends, values=values)
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
         (number,) = self.numbers_of([column])
         return f"coalesce({cells.text_sql(self.kinds[number], f'c{number}')}, '')"
 
-    def told(self, columns: Sequence[str]) -> dict[str, Told]:
-        """What the files say about these columns at their ends; nothing where they are laid out unlike."""
-        first, numbers = self.parts[0], self.numbers_of(columns)
-        if not columns or any(part.positions != first.positions for part in self.parts):
-            return {column: Told() for column in columns}
-        inside = {column: first.positions[number] for column, number in zip(columns, numbers, strict=True)}
-        paths = ", ".join(quoted_text(part.path) for part in self.parts)
+    def _told(self, number: int) -> tuple[Range | None, int | None]:
+        """What the files say of a column at their ends: a range and how many values; nothing if laid out unlike."""
+        first, paths = self.parts[0], ", ".join(quoted_text(part.path) for part in self.parts)
+        if any(part.positions != first.positions for part in self.parts):
+            return None, None
         some = "coalesce(stats_null_count, 0) < num_values"
         least, most = (f"TRY_CAST(stats_{end}_value AS DOUBLE)" for end in ("min", "max"))
         answer = self.ask(
-            f"SELECT column_id, min({least}) AS a, max({most}) AS b,"
+            f"SELECT min({least}) AS a, max({most}) AS b,"
             f" count(*) FILTER (WHERE ({least} IS NULL OR {most} IS NULL) AND {some}) AS u,"
             " CASE WHEN count(stats_null_count) = count(*) THEN sum(num_values - stats_null_count) END AS n"
-            f" FROM parquet_metadata([{paths}]) WHERE column_id IN ({', '.join(f'{at:d}' for at in inside.values())})"
-            " AND num_values > 0 GROUP BY column_id"
+            f" FROM parquet_metadata([{paths}]) WHERE column_id = {first.positions[number]:d} AND num_values > 0"
         )
-        found = {name: unmasked(values).tolist() for name, values in answer.items()}
-        rows = dict(zip(found["column_id"], zip(*(found[name] for name in "abun"), strict=True), strict=True))
-        return {column: Told.of(*rows[at]) if at in rows else Told() for column, at in inside.items()}
+        a, b, unknown, values = (float(np.ma.filled(answer[name].astype(np.float64), np.nan)[0]) for name in "abun")
+        known = not unknown and math.isfinite(a) and math.isfinite(b)
+        return (a, b) if known else None, None if math.isnan(values) else int(values)
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""

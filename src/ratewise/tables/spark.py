@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Array
+from ratewise.tables.cells import Array, NumberSql
 from ratewise.tables.engine import reason
-from ratewise.tables.relation import Relation, Told
+from ratewise.tables.relation import Relation
 from ratewise.tables.table import no_column
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -121,16 +121,16 @@ class SparkTable:
         digits = f"substring(md5(CAST({_quoted('id')} AS STRING)), 1, {_BITS_OF_ROW})"
         return f"CAST(conv({digits}, 16, 10) AS BIGINT)"
 
-    def numbers_in_sql(self, columns: Sequence[str]) -> dict[str, str]:
-        """The SQL of these columns as numbers, NULL where missing."""
-        return {column: self._number(column) for column in columns}
-
-    def plain_in_sql(self, column: str) -> None:
-        """No cheaper SQL than `numbers_in_sql`."""
-
-    def told(self, columns: Sequence[str]) -> dict[str, Told]:
-        """Nothing is known of a column before it is read."""
-        return {column: Told() for column in columns}
+    def number_in_sql(self, column: str) -> NumberSql:
+        """A column as numbers; nothing is known of it before it is read."""
+        kind, value = self._kind(column), _quoted(column)
+        if kind in _FLOATS:
+            return NumberSql(f"CASE WHEN isnan({value}) THEN NULL ELSE CAST({value} AS DOUBLE) END")
+        if kind in (*_WHOLE, "boolean") or kind.startswith("decimal"):
+            return NumberSql(f"CAST({value} AS DOUBLE)")
+        raise TableError(
+            f"column {column!r} of {self.name} holds {kind} where numbers belong; convert it in Spark first"
+        )
 
     def text_in_sql(self, column: str) -> str:
         """The SQL of a column as text, "" where missing."""
@@ -170,16 +170,6 @@ class SparkTable:
             return do()
         except Exception as error:
             raise TableError(f"{self.name} cannot answer: {_own_words(error)}") from error
-
-    def _number(self, column: str) -> str:
-        kind, value = self._kind(column), _quoted(column)
-        if kind in _FLOATS:
-            return f"CASE WHEN isnan({value}) THEN NULL ELSE CAST({value} AS DOUBLE) END"
-        if kind in (*_WHOLE, "boolean") or kind.startswith("decimal"):
-            return f"CAST({value} AS DOUBLE)"
-        raise TableError(
-            f"column {column!r} of {self.name} holds {kind} where numbers belong; convert it in Spark first"
-        )
 
     def _kind(self, column: str) -> str:
         return str(dict(self.frame.dtypes)[column])

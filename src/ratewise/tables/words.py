@@ -122,8 +122,8 @@ def in_numbers(
                 found = _column(table, name, meaning, strong=is_strong)
                 if found is not None:
                     columns[name] = found[0]
-                    notes += [found[1]] if found[1] else []
-    return (table.with_columns(columns, replace=True), _once(notes)) if columns else (table, ())
+                    notes += [f"words as ratings: {found[1]}"] if found[1] else []
+    return (table.with_columns(columns, replace=True), tuple(dict.fromkeys(notes))) if columns else (table, ())
 
 
 def number_in(text: str, meaning: Meaning) -> float | None:
@@ -146,19 +146,18 @@ def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple
         return None
     texts = table.texts(name, missing="allow")
     words, index = np.unique(np.array([_plain(text) for text in texts], dtype=np.str_), return_inverse=True)
+    said = {word: number_in(word, meaning) for word in words.tolist() if word}
+    pair, note = _pair(set(said)), ""
     if meaning.scale:
-        values = _on_scale(table, name, words, index, meaning)
-        return values, ""
-    pair = _pair({str(word) for word in words if word})
-    if meaning.positive and (strong or pair is None or _says(words, meaning)):
-        return _positive(table, name, words, index, meaning)
-    return _known(table, name, words, index, texts)
-
-
-def _says(words: Array, meaning: Meaning) -> bool:
-    """Whether one of the words counts as 1 by what was said."""
-    value_of = dict.fromkeys(meaning.positive, 1.0)
-    return any(_same(str(word), value_of) in value_of for word in words)
+        _refuse_off_scale(table, name, words, index, said, meaning)
+    elif meaning.positive and (strong or pair is None or 1.0 in said.values()):
+        note = _ones_and_others(f"column {name!r} of {table.name}", said, meaning)
+    elif pair is None:
+        raise _unexplained(table, name, words, index, texts)
+    else:
+        said = {word: float(word in {pair[0], "1"}) for word in said}
+        note = f"{pair[0]} counts as 1 and {pair[1]} as 0"
+    return np.array([said.get(word, np.nan) for word in words.tolist()], dtype=np.float64)[index], note
 
 
 def _pair(there: set[str]) -> tuple[str, str] | None:
@@ -176,19 +175,23 @@ def _numbers(table: Table, name: str) -> Floats | None:
         return None
 
 
-def _on_scale(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> Floats:
-    value_of = dict(meaning.scale)
-    values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), np.inf) for word in words])
-    _refuse(table, name, words, index, np.isinf(values), f"the scale is {_listed(list(value_of))}")
-    return np.asarray(values[index], dtype=np.float64)
+def _refuse_off_scale(
+    table: Table, name: str, words: Array, index: Array, said: Mapping[str, float | None], meaning: Meaning
+) -> None:
+    rows = np.array([bool(word) and said[word] is None for word in words.tolist()])[index]
+    if not rows.any():
+        return
+    row = int(np.argmax(rows))
+    raise TableError(
+        f"row {row + 1} of {table.name} has {str(words[index[row]])[:60]!r} in column {name!r}, which is not on the "
+        f"scale ({int(np.count_nonzero(rows)):,} such rows); the scale is {_listed(list(dict(meaning.scale)))}"
+    )
 
 
-def _positive(table: Table, name: str, words: Array, index: Array, meaning: Meaning) -> tuple[Floats, str]:
-    value_of = dict.fromkeys(meaning.positive, 1.0)
-    values = np.array([np.nan if word == "" else value_of.get(_same(word, value_of), 0.0) for word in words])
-    others = [str(word) for word, value in zip(words, values, strict=True) if value == 0.0]
-    place = f"column {name!r} of {table.name}"
-    if not np.any(values == 1.0):
+def _ones_and_others(place: str, said: Mapping[str, float | None], meaning: Meaning) -> str:
+    """A note on which words count as 1, and which as 0."""
+    ones, others = ([word for word, value in said.items() if value == x] for x in (1.0, 0.0))
+    if not ones:
         raise TableError(
             Message(
                 f"{place} never says {' or '.join(map(repr, meaning.positive))}; it says {_listed(others)}: "
@@ -197,40 +200,23 @@ def _positive(table: Table, name: str, words: Array, index: Array, meaning: Mean
         )
     if len(others) > _MOST_OTHERS:
         raise TableError(f"{place} has {len(others)} different words beside {meaning.positive[0]!r}; is it a rating?")
-    ones = [str(word) for word, value in zip(words, values, strict=True) if value == 1.0]
     note = f"{_listed(ones)} {'counts' if len(ones) == 1 else 'count'} as 1 and {_listed(others)} as 0"
-    note = note if others else ""
-    return np.asarray(values[index], dtype=np.float64), note
+    return note if others else ""
 
 
-def _known(table: Table, name: str, words: Array, index: Array, texts: Texts) -> tuple[Floats, str]:
-    there = {str(word) for word in words if word}
-    pair = _pair(there)
-    if pair is not None:
-        values = np.array([np.nan if word == "" else float(word in {pair[0], "1"}) for word in words])
-        return np.asarray(values[index], dtype=np.float64), f"{pair[0]} counts as 1 and {pair[1]} as 0"
+def _unexplained(table: Table, name: str, words: Array, index: Array, texts: Texts) -> TableError:
+    """The complaint about words that nobody has explained; of numbers with a cell that is none, the table's own."""
     strange = np.array([bool(word) and _number(str(word)) is None for word in words])
     if 2 * np.count_nonzero(strange[index]) < np.count_nonzero(words[index] != ""):
         table.numbers(name, missing="allow")  # numbers, with a cell that is none: the table says which
     row = int(np.argmax(strange[index]))
-    raise TableError(
+    return TableError(
         Message(
             f"column {name!r} of {table.name} has words where ratings belong: {str(texts[row])[:60]!r} in row "
             f"{row + 1}; "
             f"say which word counts as 1 ({argument('positive')}), or list all from the worst to the best "
-            f"({argument('scale')}); it says {_listed(sorted(there))}"
+            f"({argument('scale')}); it says {_listed(sorted(word for word in words.tolist() if word))}"
         )
-    )
-
-
-def _refuse(table: Table, name: str, words: Array, index: Array, bad: Array, expected: str) -> None:
-    if not bad.any():
-        return
-    rows = bad[index]
-    row = int(np.argmax(rows))
-    raise TableError(
-        f"row {row + 1} of {table.name} has {str(words[index[row]])[:60]!r} in column {name!r}, which is not on the "
-        f"scale ({int(np.count_nonzero(rows)):,} such rows); {expected}"
     )
 
 
@@ -257,7 +243,3 @@ def _number(word: str) -> float | None:
 def _listed(words: Sequence[str]) -> str:
     shown = ", ".join(repr(word[:40]) for word in words[:_MOST_LISTED])
     return f"{shown} and {len(words) - _MOST_LISTED} more" if len(words) > _MOST_LISTED else shown
-
-
-def _once(notes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"words as ratings: {note}" for note in notes))
