@@ -75,7 +75,7 @@ def test_strong_ratings_alone(judged):
     none = Covariates(np.full(30, 0.5))
     alone = start.joined(none, judged.strong[50:80], mass(start.phases, none), Phase(30, weak=False))
     told = diagnose(alone, estimate_seen(alone))
-    assert told.words() == ("80 strong ratings and no weak ones: the weak rater was not worth buying",)
+    assert told.words() == ("80 strong ratings alone: the weak rater was not worth its price",)
 
 
 def test_missing_answers_say_nothing_about_the_weak_rater(judged):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.store import audit
-from ratewise.store.desk import Desk, PersonAnswer, Vote, median_of
+from ratewise.store.desk import Desk, LeaseTerms, PersonAnswer, Vote, median_of
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, NewBatch, NewDraws
 from ratewise.store.store import Store
 
@@ -43,11 +43,11 @@ def rating(store, position):
 
 
 def test_everyone_gets_a_question_of_their_own_until_there_are_none(desk):
-    got = [desk.lease(person, 1, seconds=60) for person in ("ann", "bob", "cid", "dot", "eve")]
+    got = [desk.lease(person, 1, LeaseTerms(60)) for person in ("ann", "bob", "cid", "dot", "eve")]
     assert [None if lease is None else lease.claim.position for lease in got] == [0, 1, 2, 3, None]
-    assert desk.lease("ann", 1, seconds=60).claim == got[0].claim  # not another one
+    assert desk.lease("ann", 1, LeaseTerms(60)).claim == got[0].claim  # not another one
     desk.free_all("bob")
-    assert desk.lease("eve", 1, seconds=60).claim.position == 1
+    assert desk.lease("eve", 1, LeaseTerms(60)).claim.position == 1
 
 
 def demand(desk, votes=1):
@@ -58,13 +58,13 @@ def demand(desk, votes=1):
 def test_people_are_short_of_questions_before_the_last_one_is_taken_and_one_alone_never_is(desk):
     assert demand(desk) == (4, 0, 0, False)
     for free, person in ((3, "ann"), (2, "bob"), (1, "cid")):
-        desk.lease(person, 1, seconds=60)
+        desk.lease(person, 1, LeaseTerms(60))
         assert demand(desk)[0] == free
     assert demand(desk) == (1, 3, 0, True)  # one is free, and three will want one
     desk.clock.now += 61
     assert demand(desk) == (4, 0, 0, False)  # all of them left
-    got = [desk.lease(person, 1, seconds=60) for person in ("ann", "bob", "cid", "dot")]
-    assert desk.lease("eve", 1, seconds=60) is None
+    got = [desk.lease(person, 1, LeaseTerms(60)) for person in ("ann", "bob", "cid", "dot")]
+    assert desk.lease("eve", 1, LeaseTerms(60)) is None
     assert demand(desk) == (0, 5, 1, True)
     assert desk.store.in_hand() == set()  # by this clock, which is not the wall's
     for lease in got[1:]:
@@ -78,12 +78,12 @@ def test_people_are_short_of_questions_before_the_last_one_is_taken_and_one_alon
 
 def test_with_several_votes_one_waits_who_has_said_what_they_can(desk):
     for _ in range(4):
-        lease = desk.lease("ann", 1, seconds=60, votes=2)
+        lease = desk.lease("ann", 1, LeaseTerms(60, votes=2))
         desk.answer(lease.claim, "ann", PersonAnswer(1.0), rule=median_of(2))
     assert demand(desk, votes=2) == (4, 0, 0, False)
-    assert desk.lease("ann", 1, seconds=60, votes=2) is None
+    assert desk.lease("ann", 1, LeaseTerms(60, votes=2)) is None
     assert demand(desk, votes=2) == (4, 1, 1, True)
-    bob = desk.lease("bob", 1, seconds=60, votes=2)
+    bob = desk.lease("bob", 1, LeaseTerms(60, votes=2))
     assert demand(desk, votes=2) == (3, 2, 1, True)
     desk.clock.now += 11
     assert demand(desk, votes=2) == (3, 1, 0, False)
@@ -91,19 +91,19 @@ def test_with_several_votes_one_waits_who_has_said_what_they_can(desk):
 
 
 def test_a_lease_ends_by_itself_and_not_before(desk):
-    first = desk.lease("ann", 1, seconds=60)
+    first = desk.lease("ann", 1, LeaseTerms(60))
     assert first.until == 1060
     desk.clock.now = 1059
-    assert desk.lease("bob", 1, seconds=30).claim.position == 1
-    assert desk.lease("ann", 1, seconds=60).until == 1119  # the same, for some more time
+    assert desk.lease("bob", 1, LeaseTerms(30)).claim.position == 1
+    assert desk.lease("ann", 1, LeaseTerms(60)).until == 1119  # the same, for some more time
     desk.clock.now = 1118
-    assert desk.lease("cid", 1, seconds=60).claim.position == 1  # bob's has ended
+    assert desk.lease("cid", 1, LeaseTerms(60)).claim.position == 1  # bob's has ended
     desk.clock.now = 1119
-    assert desk.lease("dot", 1, seconds=60).claim.position == 0  # and now ann's
+    assert desk.lease("dot", 1, LeaseTerms(60)).claim.position == 0  # and now ann's
 
 
 def test_an_answer_settles_is_paid_once_and_names_its_annotator(desk, store):
-    claim = desk.lease("ann", 1, seconds=60).claim
+    claim = desk.lease("ann", 1, LeaseTerms(60)).claim
     assert desk.answer(claim, "ann", PersonAnswer(1.0, "sure"), price=7) == "settled"
     assert (rating(store, 0).state, rating(store, 0).value) == (ANSWERED, 1.0)
     assert store.totals() == (30, 7)
@@ -112,13 +112,13 @@ def test_an_answer_settles_is_paid_once_and_names_its_annotator(desk, store):
     assert desk.votes(claim) == [Vote("ann", 1.0, "sure")]
     assert store.totals() == (30, 7)
     assert desk.question(0, 1) is None
-    assert desk.lease("ann", 1, seconds=60).claim.position == 1
+    assert desk.lease("ann", 1, LeaseTerms(60)).claim.position == 1
 
 
 def test_who_answers_after_the_lease_has_ended_is_heard_while_the_question_is_open(desk):
-    claim = desk.lease("ann", 1, seconds=60).claim
+    claim = desk.lease("ann", 1, LeaseTerms(60)).claim
     desk.clock.now = 5000
-    other = desk.lease("bob", 1, seconds=60).claim
+    other = desk.lease("bob", 1, LeaseTerms(60)).claim
     assert other == claim
     assert desk.answer(claim, "ann", PersonAnswer(1.0)) == "settled"
     assert desk.answer(other, "bob", PersonAnswer(0.0)) == "was settled before"
@@ -126,11 +126,11 @@ def test_who_answers_after_the_lease_has_ended_is_heard_while_the_question_is_op
 
 def test_votes_are_collected_from_different_people_and_their_median_settles(desk, store):
     rule = median_of(3)
-    leases = [desk.lease(person, 1, seconds=60, votes=3) for person in ("ann", "bob", "cid", "dot")]
+    leases = [desk.lease(person, 1, LeaseTerms(60, votes=3)) for person in ("ann", "bob", "cid", "dot")]
     assert [lease.claim.position for lease in leases] == [0, 0, 0, 1]  # three at once, and no more
     claim = leases[0].claim
     assert desk.answer(claim, "ann", PersonAnswer(1.0), price=9, rule=rule) == "more answers are needed"
-    assert desk.lease("ann", 1, seconds=60, votes=3).claim.position == 1  # nobody twice
+    assert desk.lease("ann", 1, LeaseTerms(60, votes=3)).claim.position == 1  # nobody twice
     assert (
         desk.answer(claim, "ann", PersonAnswer(0.0), price=9, rule=rule) == "more answers are needed"
     )  # thought better of it
@@ -144,20 +144,20 @@ def test_votes_are_collected_from_different_people_and_their_median_settles(desk
 
 
 def test_nobody_can_tell(desk, store):
-    claim = desk.lease("ann", 1, seconds=60).claim
+    claim = desk.lease("ann", 1, LeaseTerms(60)).claim
     assert desk.answer(claim, "ann", PersonAnswer(None, "blank")) == "settled"
     assert (rating(store, 0).state, rating(store, 0).value, rating(store, 0).note) == (MISSING, None, "blank")
 
 
 def test_people_and_processes_do_not_take_each_other_s_questions(desk, store):
-    desk.lease("ann", 1, seconds=60)
+    desk.lease("ann", 1, LeaseTerms(60))
     worker = store.join()
     assert [c.position for c in store.claim(worker, 1, 2, at=1000.0)] == [1, 2]
-    assert desk.lease("bob", 1, seconds=60).claim.position == 3
+    assert desk.lease("bob", 1, LeaseTerms(60)).claim.position == 3
     assert store.claim(worker, 1, 9, at=1059.0) == []
     assert [c.position for c in store.claim(worker, 1, 9, at=1060.0)] == [0, 3]
     desk.clock.now = 2000
-    assert desk.lease("cid", 1, seconds=60) is None
+    assert desk.lease("cid", 1, LeaseTerms(60)) is None
 
 
 def test_questions_in_nobody_s_hands_are_given_up_for_nothing(store):
@@ -171,7 +171,7 @@ def test_questions_in_nobody_s_hands_are_given_up_for_nothing(store):
 
 
 def test_ben_and_ben_in_capitals_have_one_vote(desk):
-    claim = desk.lease("ben", 1, seconds=60, votes=2).claim
+    claim = desk.lease("ben", 1, LeaseTerms(60, votes=2)).claim
     assert desk.answer(claim, "ben", PersonAnswer(1.0), rule=median_of(2)) == "more answers are needed"
     assert desk.answer(claim, "Ben", PersonAnswer(0.0), rule=median_of(2)) == "more answers are needed"
     assert [(vote.annotator, vote.value) for vote in desk.votes(claim)] == [("Ben", 0.0)]

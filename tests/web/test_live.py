@@ -42,6 +42,7 @@ def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
     with begun.look() as now:
         found = live.document(now)
     json.dumps(found)
+    assert "of the items get a yes from" in found["says"]
     low, high = found["interval"]
     assert low < found["estimate"]["value"] < high
     alone, (last,) = found["human_only"], found["history"][-1:]

@@ -35,7 +35,7 @@ class Diagnosis(Result):
         """One sentence each, the plain ones first."""
         labels = f"{self.labels:,} strong rating{'' if self.labels == 1 else 's'}"
         if self.alone:
-            return (f"{labels} and no weak ones: the weak rater was not worth buying",)
+            return (f"{labels} alone: the weak rater was not worth its price",)
         if self.effective_labels is None or self.unexplained is None:
             return (f"{labels}, which do not tell yet what the weak rater is worth",)
         helped = "the features" if self.by_features else "the weak rater"

@@ -143,7 +143,7 @@ def _facts(now: Snapshot, made: datetime) -> FactTable:
 def _raters(now: Snapshot) -> list[Part]:
     """The raters and their prices; programs' arguments are not shown, since they may hold keys."""
     *others, last = now.spec.raters
-    rows = [(one.name, _KINDS.get(one.kind, one.kind), _price(one), "saves money") for one in others]
+    rows = [(one.name, _KINDS.get(one.kind, one.kind), _price(one), "predicts") for one in others]
     rows.append((last.name, _KINDS.get(last.kind, last.kind), _price(last), "believed"))
     table = grid_of(("rater", "is", "price of a rating", "role"), rows)
     judged = [sentence for judge in judges_found(now) for sentence in judge.sentences]

@@ -25,10 +25,11 @@ def plain_answer(now: Snapshot) -> str:
     found = now.status.lead
     if found is None:
         return "No round is complete yet, so there is no estimate."
-    return " ".join(part for part in (_finding(now.spec, found), _effort(now)) if part)
+    return " ".join(part for part in (finding(now.spec, found), _effort(now)) if part)
 
 
-def _finding(spec: Spec, found: Estimate) -> str:
+def finding(spec: Spec, found: Estimate) -> str:
+    """The estimate in a sentence, with what it is about."""
     value = in_units(spec, found.value)
     if spec.claim is not None and spec.scale.kind == "binary":
         said = f"{spec.claim.rstrip('.')} {value} of the time"

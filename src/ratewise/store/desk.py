@@ -161,15 +161,15 @@ class Desk:
 
     # By the question
 
-    def lease(self, person: str, step: int, *, seconds: float, votes: int = 1) -> Lease | None:
+    def lease(self, person: str, step: int, terms: LeaseTerms) -> Lease | None:
         """The question this person has in hand, for some more time; or else the first that wants an answer of theirs.
 
         No more people have a question in hand than it takes votes, and nobody gets one twice.
         """
         with self.store.writing() as connection:
             chain.take_turn(connection)  # one after the other
-            found = self._first(connection, person, step, LeaseTerms(seconds, votes))
-            return None if found is None else self._lend(connection, found, person, seconds)
+            found = self._first(connection, person, step, terms)
+            return None if found is None else self._lend(connection, found, person, terms.seconds)
 
     def free_all(self, person: str) -> None:
         """Free whatever a person has in hand, who will not come back."""

@@ -19,6 +19,7 @@ from ratewise.campaign.estimates import LOOK_NOW
 from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
+from ratewise.report.words import finding
 from ratewise.store.money import to_money
 from ratewise.web.pages import HERE
 from ratewise.web.requests import RefusedError, session_of
@@ -67,6 +68,7 @@ def document(now: Snapshot) -> dict[str, Any]:
         "name": status.name, "ended": status.ended, "running": now.is_running, "unit": _unit(now),
         "spend": _spend(now), "estimate": _numbers(status.lead),
         "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
+        "says": None if status.lead is None else finding(now.spec, status.lead),
         "if_you_look": _numbers(status.for_looks),
         "final": _numbers(status.final), "human_only": _numbers(alone),
         "queue": {

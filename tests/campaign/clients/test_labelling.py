@@ -140,6 +140,8 @@ def test_sides_are_mixed_per_person_and_recorded(tmp_path):
 
 def test_a_split_goes_to_the_named_person_and_nobody_votes_twice(tmp_path):
     campaign = begun(tmp_path, more='votes = 2\nadjudicator = "eve"')
+    with campaign.people() as programs:
+        assert programs.next("Eve") is None
     with campaign.labelling() as desk:
         assert desk.next("eve") is None
         assert desk.next("Eve") is None

@@ -228,7 +228,7 @@ class People:
         """The question this person has in hand, or another one; None where nothing is to be answered now."""
         person = self._spelled(person)
         for each in respondents(self.spec, PeopleSettings):
-            lease = self.desk.lease(person, each.step, seconds=each.settings.lease, votes=each.settings.votes)
+            lease = self.desk.lease(person, each.step, _terms(each, person))
             if lease is not None:
                 claim = lease.claim
                 key = f"{claim.position}:{each.step}:{claim.attempt}"

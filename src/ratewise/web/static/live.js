@@ -72,7 +72,7 @@ function show(found) {
   const { spend, estimate, human_only: alone, queue } = found;
   $("state").textContent = found.ended ?? (found.running ? "running" : "not running");
   $("figures").replaceChildren(
-    figure("Estimate", rating(estimate?.value), estimate ? `${(100 * estimate.level).toFixed(0)} % interval ${between(estimate)}, ${found.interval_words}` : "none before the first round is complete",
+    figure("Estimate", rating(estimate?.value), estimate ? `${found.says} Interval: ${found.interval_words}.` : "none before the first round is complete",
       found.if_you_look && `If you look every day: ${between(found.if_you_look)}`),
     figure("From people's answers alone", rating(alone?.value), alone ? `interval ${between(alone)}` : "not yet known"),
     figure("Money", `${spend.spent}${spend.budget ? ` of ${spend.budget}` : ""}`, `${spend.reserved} promised${spend.left === null ? "" : `, ${spend.left} left`}`, found.outlook),
