@@ -22,7 +22,7 @@ from ratewise.lab.trials import Block, Population, Setting
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.cross_fit import Rows, Trainer, cross_fitted, encoder_trainer
 
-COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner/plan.py` has them
+COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner.py` has them
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -83,7 +83,7 @@ class Crowd:
             action = p.decide(state)
             if isinstance(action, p.Done):
                 self.reason = action.reason
-            if isinstance(action, p.Done | p.Wait):
+            if isinstance(action, p.Done) or action is p.Command.WAIT:
                 return
             assert carry_out(game.queue, game, state, action)
             if isinstance(action, p.Open):

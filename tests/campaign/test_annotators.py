@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.annotators import people_found, wilson
-from ratewise.campaign.clients.people import PageAnswer
 from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.report.words import PEOPLE, people_of
 
@@ -34,7 +33,7 @@ def test_people_and_how_they_agree(tmp_path):
             for i in range(10):
                 task = desk.next(person)
                 says = None if i == 9 else i % 2 if person == "ann" or i else 1
-                desk.answer(person, task.key, PageAnswer(says, seconds=slow, flagged=i == 0))
+                desk.answer(person, task.key, says, seconds=slow, flagged=i == 0)
     with campaign.look() as now:
         (ann, bob), together = people_found(now)
     assert (ann.name, ann.answers, ann.cannot_tell, ann.flags, ann.seconds, ann.per_hour) == (
@@ -76,9 +75,9 @@ def test_who_decides_where_votes_split_is_not_measured_by_the_splits(tmp_path):
     with campaign.labelling() as desk:
         for person in ("ann", "bob"):
             for i in range(10):
-                desk.answer(person, desk.next(person).key, PageAnswer(i % 2 if person == "ann" or i > 2 else 1 - i % 2))
+                desk.answer(person, desk.next(person).key, i % 2 if person == "ann" or i > 2 else 1 - i % 2)
         while (task := desk.next("eve")) is not None:
-            desk.answer("eve", task.key, PageAnswer(1))
+            desk.answer("eve", task.key, 1)
     with campaign.look() as now:
         (ann, bob, eve), together = people_found(now)
         (_, _, row), _ = people_of(now)

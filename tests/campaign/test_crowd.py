@@ -131,7 +131,9 @@ def stopped_with_an_open_round_behind():
 def test_rounds_close_in_their_order_and_draws_do_not_wait_for_answers():
     game, state = stopped_with_an_open_round_behind()
     assert state.oldest_open > 0
-    assert not isinstance(p.decide(state), p.Close | p.Done)
+    action = p.decide(state)
+    assert action is not p.Command.CLOSE
+    assert not isinstance(action, p.Done)
     assert state.behind[0].number == state.history.rounds + 1
     assert state.before.rounds == state.open.number - 1
     assert state.before.labels == state.history.labels  # without answers of what is open
@@ -151,8 +153,8 @@ def test_after_the_deadline_open_rounds_are_given_up_and_closed_one_after_the_ot
         if isinstance(action, p.Done):
             break
         assert carry_out(game.game.queue, game.game, state, action)
-    assert isinstance(actions[0], p.GiveUp)
-    assert actions.count(p.Close()) >= 2
+    assert actions[0] is p.Command.GIVE_UP
+    assert actions.count(p.Command.CLOSE) >= 2
     assert game.game.state().open is None
 
 

@@ -262,24 +262,23 @@ def campaign(tmp_path_factory):
 
 def test_a_file_is_one_table_or_the_record(campaign, tmp_path):
     with campaign.look() as now:
-        rated = export(now, str(tmp_path / "rated.csv"), **NOTHING)
-        assert rated.shown["rows"] == len((tmp_path / "rated.csv").read_text().splitlines()) - 1
-        assert rated.head == now.head
-        ledger = export(now, str(tmp_path / "ledger.csv"), **NOTHING | {"ledger": True})
-        assert "amount" in ledger.shown["columns"]
-        record = export(now, str(tmp_path / "record.jsonl"), **NOTHING | {"record": True})
-        assert f"ratewise verify {tmp_path / 'record.jsonl'}" in record.said
-    assert verify_path(str(tmp_path / "record.jsonl"), head=record.head).differences == []
+        rated, _ = export(now, str(tmp_path / "rated.csv"), **NOTHING)
+        assert rated["rows"] == len((tmp_path / "rated.csv").read_text().splitlines()) - 1
+        ledger, _ = export(now, str(tmp_path / "ledger.csv"), **NOTHING | {"ledger": True})
+        assert "amount" in ledger["columns"]
+        head, (_, said) = now.head, export(now, str(tmp_path / "record.jsonl"), **NOTHING | {"record": True})
+        assert f"ratewise verify {tmp_path / 'record.jsonl'}" in said
+    assert verify_path(str(tmp_path / "record.jsonl"), head=head).differences == []
 
 
 @pytest.mark.parametrize("safe", [False, True])
 def test_a_folder_gets_everything_and_is_checked_in_either_form(campaign, tmp_path, safe):
     with campaign.look() as now:
-        found = export(now, f"{tmp_path / 'out'}{os.sep}", **NOTHING, safe_cells=safe)
-    assert found.shown == {"files": ["rated.csv", "ledger.csv", "record.jsonl"]}
+        (found, _), head = export(now, f"{tmp_path / 'out'}{os.sep}", **NOTHING, safe_cells=safe), now.head
+    assert found == {"files": ["rated.csv", "ledger.csv", "record.jsonl"]}
     text = (tmp_path / "out" / "rated.csv").read_text()
     assert ("'=q" in text) is safe
-    assert verify_path(str(tmp_path / "out"), head=found.head).differences == []
+    assert verify_path(str(tmp_path / "out"), head=head).differences == []
     lines = text.splitlines(keepends=True)
     lines[6] = lines[6].replace("=q", "=r")
     (tmp_path / "out" / "rated.csv").write_text("".join(lines))

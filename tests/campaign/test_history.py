@@ -126,6 +126,6 @@ def test_a_changed_copy_does_not_keep_what_was_computed_from_the_other():
     played = game(budget=60, items=500)
     played.play()
     history = played.history
-    assert history.fits.once("number", lambda: 1) == 1
-    assert history.fits.once("number", lambda: 2) == 1
-    assert replace(history, middle=0.4).fits.once("number", lambda: 2) == 2
+    assert history.once("number", lambda: 1) == 1
+    assert history.once("number", lambda: 2) == 1
+    assert replace(history, middle=0.4).once("number", lambda: 2) == 2

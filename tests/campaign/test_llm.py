@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.health import DOWN
+from ratewise.campaign.clients.callers import DOWN
 from ratewise.campaign.cost import campaign_cost
 from ratewise.campaign.judges import judge_table, judges_found, parsed_prices
 from ratewise.cli.main import main

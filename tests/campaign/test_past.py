@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.people import PageAnswer
 from ratewise.store import audit
 from ratewise.store.store import Store
 
@@ -39,7 +38,7 @@ def answered(campaign, *people):
     with campaign.labelling() as desk:
         while tasks := [(person, task) for person in people if (task := desk.next(person)) is not None]:
             for person, task in tasks:
-                assert desk.answer(person, task.key, PageAnswer(TRUTH[task.item["id"]])) == "new"
+                assert desk.answer(person, task.key, TRUTH[task.item["id"]]) == "new"
                 count += 1
     return count
 
@@ -57,7 +56,7 @@ def overlapped(campaign, run=None):
 def ended(campaign, kept, run=None):
     run = run or (lambda: campaign.run(wait=False))
     with campaign.labelling() as desk:
-        assert desk.answer("ann", kept.key, PageAnswer(TRUTH[kept.item["id"]])) == "new"
+        assert desk.answer("ann", kept.key, TRUTH[kept.item["id"]]) == "new"
     while (reason := run()) == PAUSED:
         assert answered(campaign, "bob", "cid")
     return reason

@@ -19,7 +19,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.log import Reader
-from ratewise.campaign.planner.plan import LEAST_LABELS
+from ratewise.campaign.planner import LEAST_LABELS
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.errors import InputError
 
@@ -190,11 +190,11 @@ def test_the_planner_asks_for_a_refit_with_a_hundred_labels_and_a_fifth_more():
     made = [game.queue.refit(n) for n in game.queue.refit_rounds()]
     assert [refit.labels >= LEAST_LABELS for refit in made] == [True] * len(made)
     assert all(b.labels >= 1.2 * a.labels for a, b in pairwise(made))
-    kinds = [type(action) for action in game.actions]
-    assert kinds.count(p.Train) == len(made) >= 2
-    last = len(kinds) - 1 - kinds[::-1].index(p.Train)
-    assert p.Close in kinds[:last]
-    assert kinds[-1] is p.Done
+    kinds = game.actions
+    assert kinds.count(p.Command.TRAIN) == len(made) >= 2
+    last = len(kinds) - 1 - kinds[::-1].index(p.Command.TRAIN)
+    assert p.Command.CLOSE in kinds[:last]
+    assert isinstance(kinds[-1], p.Done)
     assert made[-1].round == game.history.rounds  # the estimate rests on a refit of all labels
     assert made[0].labels == game.plans[0].items == LEAST_LABELS  # without a refit, the start would be shorter
     plain = Rehearsal(replace(pool, trainer=None), replace(game.terms, refit=False))
@@ -212,6 +212,6 @@ def test_a_plan_rests_on_the_refit_of_its_own_rounds():
     again = Reader(game.queue, game, game.terms, pool.empty(game.terms), True, Refits(game.queue))
     again.state()
     for (rounds, mass), closed in zip(known, again.closed, strict=True):
-        assert closed.history.rounds == rounds
-        np.testing.assert_array_equal(closed.history.seen.mass, mass)
+        assert closed.rounds == rounds
+        np.testing.assert_array_equal(closed.seen.mass, mass)
     np.testing.assert_array_equal(again.history.seen.x.refits, game.history.seen.x.refits)

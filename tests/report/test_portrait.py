@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import findings as numbers
-from ratewise.campaign.clients.people import PageAnswer
 from ratewise.report import words
 from ratewise.report.campaign import snapshot_markdown, snapshot_page
 from ratewise.report.pictures import plot_money
@@ -86,7 +85,7 @@ def test_people_agreement_and_checks_are_told(tmp_path, monkeypatch):
     with campaign.labelling() as desk:
         for name in ("ann", "<b>bob</b>"):
             while (task := desk.next(name)) is not None:
-                desk.answer(name, task.key, PageAnswer(1, seconds=4.0))
+                desk.answer(name, task.key, 1, seconds=4.0)
     with campaign.look() as now:
         rows, said = words.people_of(now)
         page, text = snapshot_page(now), snapshot_markdown(now)

@@ -292,7 +292,7 @@ def crowded(trials, *, slow=False):
         good.append(covers(found, truth))
         looks = Reader(game.queue, game, game.terms, pool.empty(game.terms), keeps=True)
         looks.state()
-        every.append(all(covers(anytime_estimate(each.history, wanted), truth) for each in looks.closed))
+        every.append(all(covers(anytime_estimate(each, wanted), truth) for each in looks.closed))
         overlaps += crowd.overlaps
         assert game.spent <= 110 * 10**9
     assert overlaps > 2 * trials

@@ -277,11 +277,11 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
             if task is not None:
                 count += 1
                 reply = {"key": task.key, "rating": count % 3 != 0, "seconds": 7.0}
-                service.labelling.answer("cid", task.key, _reply(reply))
+                service.labelling.answer("cid", task.key, reply["rating"], seconds=reply.get("seconds"))
                 continue
             for name in ("ann", "<img src=x onerror=window.pwned=1>", "boss"):  # what they have in hand
                 if (held := desk.next(name)) is not None:
-                    desk.answer(name, held.key, _reply({"rating": 1}))
+                    desk.answer(name, held.key, 1)
         expect(boss.page.locator("#state")).not_to_contain_text("running")
         expect(boss.page.locator("#chart svg.chart")).to_be_visible()
         expect(boss.page.locator("#figures")).to_contain_text("final: the campaign has ended by its own rules")
@@ -296,12 +296,6 @@ def test_two_people_race_and_an_admin_sees_the_interval_move(browser, tmp_path):
         people[0].page.reload()
         expect(people[0].page.locator("#idle")).to_contain_text("All done")
     assert campaign.verify().differences == []
-
-
-def _reply(body):
-    from ratewise.campaign.clients.people import PageAnswer
-
-    return PageAnswer(body["rating"], seconds=body.get("seconds"))
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "likert", "score"])

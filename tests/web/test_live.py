@@ -2,7 +2,6 @@
 
 import json
 
-from ratewise.campaign.clients.people import PageAnswer
 from ratewise.web import live
 
 from ..waiting import SECONDS
@@ -28,7 +27,7 @@ def test_what_it_tells(site):
     assert found["queue"]["open"] > 0
     desk = site.service.labelling
     while (task := desk.next("cid")) is not None:
-        desk.answer("cid", task.key, PageAnswer(1 if "1" in task.item["question"] else 0, seconds=5.0))
+        desk.answer("cid", task.key, 1 if "1" in task.item["question"] else 0, seconds=5.0)
     assert boss.get("/api/v1/live").json()["people"][0]["answers"] == desk.done("cid")
 
 
@@ -36,7 +35,7 @@ def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
     with begun.labelling() as desk:
         while True:
             while (task := desk.next("cid")) is not None:
-                desk.answer("cid", task.key, PageAnswer(1 if "1" in task.item["question"] else 0, seconds=5.0))
+                desk.answer("cid", task.key, 1 if "1" in task.item["question"] else 0, seconds=5.0)
             if begun.run(wait=False) != "waiting for answers":
                 break
     with begun.look() as now:
@@ -78,6 +77,6 @@ def test_news_are_pushed(site):
         lines = (line for line in stream.iter_lines() if line.startswith("data: "))
         first = json.loads(next(lines)[6:])
         task = desk.next("ann")
-        desk.answer("ann", task.key, PageAnswer(1))
+        desk.answer("ann", task.key, 1)
         second = json.loads(next(lines)[6:])
     assert second["queue"]["answered"] == first["queue"]["answered"] + 1

@@ -11,7 +11,6 @@ from ratewise.campaign.raters import decides
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
 from ratewise.core.votes import Votes, krippendorff_alpha, percent_agreement
-from ratewise.raters.people import PeopleSettings
 from ratewise.store import audit
 from ratewise.store.store import Store
 
@@ -74,7 +73,6 @@ class AnnotatorAgreement:
     alpha_high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
         return asdict(self)
 
 
@@ -104,7 +102,8 @@ def _tests(rows: list[Any]) -> QualityResults:
 def people_found(now: Snapshot) -> tuple[list[Annotator], AnnotatorAgreement]:
     """Everyone who has answered, by name, and how far they agree; one who decides splits does not count in that."""
     rows = list(audit.walk(audit.answer_rows, now.store, now.facts.items))
-    referees = {row.annotator for row in rows if _decides(now, row.annotator)}
+    settings = [rater.settings for rater in now.spec.raters]
+    referees = {row.annotator for row in rows if any(decides(one, row.annotator) for one in settings)}
     votes = _votes([row for row in rows if row.annotator not in referees])
     by_name: dict[str, list[Any]] = defaultdict(list)
     for row in rows:
@@ -114,12 +113,6 @@ def people_found(now: Snapshot) -> tuple[list[Annotator], AnnotatorAgreement]:
     found = [_person(name, by_name[name], votes, tests.get(name, QualityResults())) for name in names]
     found = [replace(one, decides=one.name in referees) for one in found]
     return found, _together(votes)
-
-
-def _decides(now: Snapshot, person: str) -> bool:
-    """Whether this is the one who is asked where votes split."""
-    settings = (rater.settings for rater in now.spec.raters)
-    return any(isinstance(one, PeopleSettings) and decides(one, person) for one in settings)
 
 
 def _person(name: str, rows: list[Any], votes: Votes, tests: QualityResults) -> Annotator:

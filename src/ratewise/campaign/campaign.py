@@ -29,7 +29,7 @@ from ratewise.campaign.raters import callers_of
 from ratewise.campaign.seed import digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Chapter, Snapshot, reader_of
 from ratewise.campaign.spec.spec import SecretSeed, Spec, read_spec
-from ratewise.campaign.status import Ending, Status, Watch
+from ratewise.campaign.status import Ending, Status, telling
 from ratewise.campaign.verify import Verification, check_chain
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import band_picture
@@ -102,7 +102,7 @@ class Campaign:
                 trainer=trainer,
             )  # fmt: skip
             if progress is not None:
-                engine.tell = Watch(self.spec, store, progress)
+                engine.tell = telling(self.spec, store, progress)
             reason = run_engine(engine)
             reveal(self.spec, store)
             spec = replace(stored_spec(self.spec, store), store=self.spec.store)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
-from ratewise.campaign.load import check_columns, listed_prices, open_pool, pays_for_all, quoted
-from ratewise.campaign.raters import check_settings, quote_of
+from ratewise.campaign.load import check_columns, item_prices, open_pool, pays_for_all
+from ratewise.campaign.raters import check_settings
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.core.result import Result
 from ratewise.learn.embeddings import BATCH, Vault, most_tokens, usual_tokens
@@ -30,7 +30,6 @@ class RaterCost(Result):
     what: str = "ratings"
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; amounts as text, so that they stay exact."""
         return {
             "name": self.name, "items": self.items, "calls": self.calls, "cost_expected": f"{self.expected:f}",
             "cost_most": f"{self.most:f}", "priced": self.priced,
@@ -46,7 +45,6 @@ class CampaignCost(Result):
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
         expected, most = (sum((getattr(r, name) for r in self.raters), Decimal(0)) for name in ("expected", "most"))
         if self.budget is not None:
             expected, most = min(expected, self.budget), min(most, self.budget)
@@ -58,7 +56,6 @@ class CampaignCost(Result):
         }  # fmt: skip
 
     def summary(self) -> str:
-        """A line for each rater, and one for all."""
         lines = [
             f"{r.name}: {r.items:,} {r.what} in {r.calls:,} calls, about {r.expected:,f}, at most {r.most:,f} "
             f"(prices: {r.priced})"
@@ -73,7 +70,7 @@ class CampaignCost(Result):
 def campaign_cost(spec: Spec) -> CampaignCost:
     """What the whole pool costs by every rater but the last, and what is left for the last one; asks for nothing."""
     check_settings(spec)
-    relation = open_pool(spec).relation
+    relation, _ = open_pool(spec)
     check_columns(spec, relation)
     left = None if spec.goal.budget is None else to_units(spec.goal.budget)
     texts = text_cost(spec, relation)
@@ -99,11 +96,11 @@ def _paid_for(usual: Units, left: int) -> int:
 
 def _by_item(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units, Units, int, str]:
     """(expected, most, calls, source of the prices) of a rater for every item."""
-    quote = quote_of(spec, rater)
+    usual, most, quote = item_prices(spec, rater, relation)
     if quote is not None:
-        return *quoted(quote, rater, relation), quote.calls, quote.source
-    usual = listed_prices(rater, relation)
-    most = usual if rater.max_price is None else np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
+        return usual, most, quote.calls, quote.source
+    if rater.max_price is not None:
+        most = np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
     return usual, most, 1, "TOML" if rater.price_column is None else f"column {rater.price_column}"
 
 

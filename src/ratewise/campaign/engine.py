@@ -9,7 +9,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ratewise.campaign import planner as p
 from ratewise.campaign.clients.callers import CallerClient
 from ratewise.campaign.clients.patience import PATIENCE, Patience
-from ratewise.campaign.clients.sheets import Exchanged, Sheets, sheet_steps
+from ratewise.campaign.clients.sheets import exchange_sheets, sheet_steps
 from ratewise.campaign.learner import keep, refit_of, texts_of
 from ratewise.campaign.log import Reader, carry_out
 from ratewise.campaign.snapshot import reader_of
@@ -55,7 +55,7 @@ class Engine:
 
     spec: Spec
     store: Store
-    callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    callers: Mapping[int, Caller]  # by step, of the raters that this process can ask
     unsaved: Unsaved
     patience: float = PATIENCE
     tell: Callable[[p.State], None] | None = None  # told when something has changed
@@ -112,12 +112,12 @@ class Engine:
             elif reason is not None:
                 return reason
             else:
-                sheets = await self._sheets(patiently)
-                if sheets is not None and sheets.taken:
+                taken, in_sheets = await self._sheets(patiently)
+                if taken:
                     continue
                 waiting = await patiently(self._for_others)
-                if sheets is not None and sheets.open and not (waiting and self.wait):
-                    return sheets.reason
+                if in_sheets and not (waiting and self.wait):
+                    return in_sheets
                 if waiting and not self.wait:
                     return Paused.WAITING
                 await self._rest(patiently)
@@ -125,7 +125,7 @@ class Engine:
     async def _ask(self) -> None:
         """Ask what is due; after the deadline nothing is asked, not even a retry."""
         now = self.clock()
-        if p.is_late(self.reader.terms, now):
+        if self.reader.terms.is_late(now):
             self.client.calls.forget_retries()
         else:
             await self.client.start_calls(now.timestamp())
@@ -138,11 +138,11 @@ class Engine:
 
     # Waiting for others
 
-    async def _sheets(self, patiently: Patience) -> Exchanged | None:
-        """Take the answers of sheets and write those that are needed; None where no rater answers in sheets."""
+    async def _sheets(self, patiently: Patience) -> tuple[int, str]:
+        """How many answers were taken from sheets, and what is waited for in them; empty where nothing is."""
         if not sheet_steps(self.spec) or not await patiently(self.store.leads):
-            return None
-        return await patiently(Sheets(self.spec, self.store).exchange)
+            return 0, ""
+        return await patiently(lambda: exchange_sheets(self.spec, self.store))
 
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
@@ -178,10 +178,10 @@ class Engine:
             action = await patiently(self._step)
             if isinstance(action, p.Done):
                 return action.reason
-            if isinstance(action, p.Wait):
+            if action is p.Command.WAIT:
                 self._planned_at = time.monotonic()
                 return None
-            if isinstance(action, p.Train):
+            if action is p.Command.TRAIN:
                 try:
                     await self._refit(patiently)
                 except _StoppedError:
@@ -215,8 +215,8 @@ class Engine:
         self._next_plan = self.client.settled + min((n for n in (state.weak_open, state.strong_open) if n), default=0)
         if carry_out(self.store, self.reader.items, state, action):
             return action
-        if isinstance(action, p.GiveUp | p.DrawItems | p.Close):  # others have in hand what is left, or took it back
-            return p.Wait()
+        if isinstance(action, p.DrawItems) or action in {p.Command.GIVE_UP, p.Command.CLOSE}:
+            return p.Command.WAIT  # others have in hand what is left, or took it back
         assert state.open is not None
         self._cut = state.open.number
         return action

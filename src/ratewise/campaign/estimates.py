@@ -16,15 +16,14 @@ import numpy as np
 from scipy import special
 
 from ratewise.campaign.history import History
-from ratewise.campaign.strata import Inputs, largest_rating_off, stratified
-from ratewise.core.checks import Floats
+from ratewise.campaign.strata import Inputs, largest_rating_off
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
 from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import MissingAnswersError
-from ratewise.questions.export_terms import ExportTerms, Pooled, estimate_pooled, widened, with_known
+from ratewise.questions.export_terms import ExportTerms, Pooled, estimate_pooled, widened
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -85,17 +84,15 @@ def level_at_stop(wanted: Target) -> float:
 
 def estimate_history(history: History, wanted: Target, *, level: float | None = None) -> Estimate | None:
     """The estimate from all closed rounds; `None` before the first strong rating."""
-    given = wanted.level if level is None else level
-    return history.fits.once(("estimate", wanted, given), lambda: _estimate(history, wanted, given))
+    at = wanted.level if level is None else level
+    return history.once(("estimate", wanted, at), lambda: _estimate(pooled_rounds(history, wanted), at))
 
 
-def _estimate(history: History, wanted: Target, given: float) -> Estimate | None:
+def _estimate(pooled: Pooled | None, level: float | None = None) -> Estimate | None:
     try:
-        pooled = pooled_rounds(history, wanted)
-        found = None if pooled is None else estimate_pooled(pooled, level=given)
+        return None if pooled is None else estimate_pooled(pooled, level=level)
     except MissingAnswersError:
         return None
-    return None if found is None else with_known(found, wanted.known, wanted.known_mean, wanted.size)
 
 
 def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
@@ -103,30 +100,34 @@ def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
 
     `None` without a label, and while some stratum has no item looked at.
     """
-    if history.labels == 0:
+    looked, seen, inputs = history.looked, history.seen, wanted.inputs
+    if history.labels == 0 or (inputs is not None and inputs.lacks_any(looked)):
         return None
+    strong, raters = looked.values[:, -1] if looked.rated is None else looked.rated[:, -1], tuple[int, ...]()
+    if seen is not None:
+        strong = seen.strong if inputs is None else strong
+        p = history.once(
+            ("pair", inputs),
+            lambda: pooled_draw(
+                seen if inputs is None else inputs.own_scale(history), missing=looked.missing, clusters=looked.clusters
+            ),
+        )
+    elif history.steps is not None:
+        p, design = stepped(history, history.steps), history.steps.design
+        raters = (design.first[-1], *design.steps, looked.values.shape[1])
+    else:
+        p = chained(history, inputs)
     low, high = wanted.bounds
     terms = ExportTerms(
-        campaign="", method="difference", estimand=wanted.estimand,
-        pool_size=wanted.size if wanted.estimand == "pool" else None, low=low, high=high, variance_factor=1.0,
-        level=wanted.level, level_at=wanted.level,
+        campaign="", method="auto" if seen is None and history.steps is None else "difference",
+        estimand=wanted.estimand, pool_size=wanted.size if wanted.estimand == "pool" else None, low=low, high=high,
+        variance_factor=p.factor, level=wanted.level, level_at=wanted.level, known=wanted.known,
+        known_mean=wanted.known_mean, sizes=None if inputs is None else inputs.size_of,
     )  # fmt: skip
-    looked, seen = history.looked, history.seen
-    if wanted.inputs is not None:
-        return stratified(history, wanted.inputs, terms)
-    if seen is not None:
-        p = history.fits.once("pair", lambda: pooled_draw(seen, missing=looked.missing, clusters=looked.clusters))
-        terms = replace(terms, variance_factor=p.factor)
-        return Pooled(terms, p.weak, seen.strong, p.rates, p.asked, clusters=looked.clusters)
-    strong = looked.values[:, -1]
-    if history.steps is None:
-        weak, rates = chained(history)
-        asked = np.asarray(looked.selected[:, -1])
-        return Pooled(replace(terms, method="auto"), weak, strong, rates, asked, clusters=looked.clusters)
-    p, design = stepped(history, history.steps), history.steps.design
-    raters = (design.first[-1], *design.steps, looked.values.shape[1])
-    terms = replace(terms, variance_factor=p.factor)
-    return Pooled(terms, p.weak, strong, p.rates, p.asked, clusters=looked.clusters, raters=raters)
+    if inputs is None or looked.strata is None:
+        return Pooled(terms, p.weak, strong, p.rates, p.asked, clusters=looked.clusters, raters=raters)
+    names = np.array(inputs.names)[looked.strata]
+    return Pooled(terms, np.clip(p.weak, low, high), strong, p.rates, p.asked, strata=names)
 
 
 def stepped(history: History, seen: StepSeen) -> PooledDraw:
@@ -134,19 +135,22 @@ def stepped(history: History, seen: StepSeen) -> PooledDraw:
     looked = history.looked
     reached = looked.selected[:, [k - 1 for k in seen.design.steps]]
     asked = np.asarray(looked.selected[:, -1])
-    return history.fits.once(
+    return history.once(
         "steps", lambda: pooled_steps(seen, reached=reached, asked=asked, clusters=looked.clusters)
     )  # fmt: skip
 
 
-def chained(history: History) -> tuple[Floats, Floats]:
-    """What stands in the weak ratings' place and the rates, items × steps; strong ratings alone need neither."""
-    looked = history.looked
+def chained(history: History, inputs: Inputs | None) -> PooledDraw:
+    """All rounds of a chain without a design as one draw; strong ratings alone need no weak ratings and no rates."""
+    looked, asked = history.looked, np.asarray(history.looked.selected[:, -1])
     if history.alone or history.hopes:  # of a start, everything has its strong rating
-        return np.zeros(history.items), np.ones(history.items)
+        return PooledDraw(np.zeros(history.items), np.ones(history.items), asked, 1.0)
     weak = np.column_stack([looked.x.weak, looked.values[:, :-1]])
     asked_before = np.column_stack([np.ones(history.items, dtype=np.bool_), looked.selected[:, :-1]])
-    return np.where(asked_before, carried(weak), np.nan), looked.rates
+    said = np.where(asked_before, carried(weak), np.nan)
+    if inputs is not None and looked.strata is not None:
+        said = inputs.as_rated(said, looked.strata)
+    return PooledDraw(said, looked.rates, asked, 1.0)
 
 
 def anytime_estimate(history: History, wanted: Target, *, more: bool = False) -> Estimate | None:
@@ -159,20 +163,7 @@ def anytime_estimate(history: History, wanted: Target, *, more: bool = False) ->
 
 def final_estimate(history: History, wanted: Target, look: Look) -> Estimate | None:
     """The estimate with the interval that the campaign ends with."""
-    return history.fits.once(("look", wanted, look), lambda: _looked_at(history, wanted, look))
-
-
-def _looked_at(history: History, wanted: Target, look: Look) -> Estimate | None:
-    if not look.anytime:
-        return estimate_history(history, wanted)
-    if history.rounds == 0:
-        return None
-    level, unseen = level_and_room(history, wanted, look)
-    found = estimate_history(history, wanted, level=level)
-    if found is None:
-        return None
-    found = widened(found, level, unseen, wanted.bounds)
-    return replace(found, level=wanted.level, interval_method=f"anytime ({found.interval_method})")
+    return history.once(("look", wanted, look), lambda: _estimate(pooled_of(history, wanted, look)))
 
 
 def level_and_room(history: History, wanted: Target, look: Look) -> tuple[float, float]:
@@ -185,16 +176,13 @@ def level_and_room(history: History, wanted: Target, look: Look) -> tuple[float,
     return level_at_stop(wanted), _unseen(history, wanted)
 
 
-def pooled_of(history: History, wanted: Target, look: Look, *, campaign: str) -> Pooled | None:
-    """What an export hands on, so that `estimate` says what `report` says; `None` where there is no estimate yet."""
-    pooled = None if estimate_history(history, wanted) is None else pooled_rounds(history, wanted)
+def pooled_of(history: History, wanted: Target, look: Look, *, campaign: str = "") -> Pooled | None:
+    """What the estimate of this look is computed from, also by `estimate` from an export; `None` without a label."""
+    pooled = pooled_rounds(history, wanted)
     if pooled is None:
         return None
     level, unseen = level_and_room(history, wanted, look)
-    terms = replace(
-        pooled.terms, campaign=campaign, level_at=level, unseen=unseen, anytime=look.anytime, known=wanted.known,
-        known_mean=wanted.known_mean,
-    )  # fmt: skip
+    terms = replace(pooled.terms, campaign=campaign, level_at=level, unseen=unseen, anytime=look.anytime)
     return replace(pooled, terms=terms)
 
 

@@ -5,14 +5,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ratewise.campaign.learner import LEARNER
-from ratewise.campaign.planner.outcomes import rater_of
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
@@ -168,13 +167,13 @@ def _ratings(now: Snapshot, looked: int) -> dict[str, Any]:
     states = np.full((looked, len(spec.raters)), "", dtype=object)
     rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
     for row in audit.walk(audit.rating_rows, store, looked):
-        k = rater_of(spec, row.step)
+        k = spec.index(row.step)
         states[row.position, k] = _STATES[row.state]
         if row.value is not None:
             values[row.position, k] = row.value
             doubts[row.position, k] = np.nan if row.doubt is None else row.doubt
     for row in audit.walk(audit.draw_rows, store, looked):
-        k = rater_of(spec, row.step)
+        k = spec.index(row.step)
         rates[row.position, k], selected[row.position, k] = row.rate, row.selected
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
@@ -253,32 +252,25 @@ FILES = {"rated.csv": "items", "ledger.csv": "ledger", "answers.csv": "answers"}
 _TABLES = {"items": items_table, "ledger": ledger_table, "answers": answers_table}
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written, for programs and in words, and the head of the record at that moment."""
-
-    shown: dict[str, Any]
-    said: str
-    head: str
-
-
 def export(
     now: Snapshot, output: str, *, ledger: bool, answers: bool, record: bool, safe_cells: bool = False
-) -> Exported:
-    """Export by the form of `output`: a folder gets everything, a file gets one table or the record."""
+) -> tuple[dict[str, Any], str]:
+    """Export by the form of `output`: a folder gets everything, a file gets one table or the record.
+
+    Returns what was written, for programs and in words.
+    """
     if os.path.isdir(output) or output.endswith(("/", os.sep)):
         if ledger or answers or record:
             raise InputError("a folder gets all tables and the record; leave --ledger, --answers and --record out")
-        files, head = export_folder(now, output, safe_cells=safe_cells)
-        return Exported({"files": list(files)}, f"{', '.join(files)} written to {output}", head)
+        files, _ = export_folder(now, output, safe_cells=safe_cells)
+        return {"files": list(files)}, f"{', '.join(files)} written to {output}"
     if record:
         if ledger or answers or output == "-":
             raise InputError("the record is a file by itself; name one with -o, without --ledger and --answers")
-        said = f"The record was written to {output}; check it with: ratewise verify {output}"
-        return Exported({}, said, export_record(now, output))
+        export_record(now, output)
+        return {}, f"The record was written to {output}; check it with: ratewise verify {output}"
     table = export_table(now, output, table_asked(ledger=ledger, answers=answers), safe_cells=safe_cells)
-    shown = {"rows": table.rows, "columns": list(table.columns)}
-    return Exported(shown, f"{table.rows:,} rows written to {output}.", now.head)
+    return {"rows": table.rows, "columns": list(table.columns)}, f"{table.rows:,} rows written to {output}."
 
 
 def table_asked(*, ledger: bool, answers: bool) -> str:

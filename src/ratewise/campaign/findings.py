@@ -5,23 +5,22 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ratewise.campaign.annotators import wilson
-from ratewise.campaign.estimates import LOOK_NOW, Look, level_and_room
+from ratewise.campaign.estimates import LOOK_NOW, Look, pooled_of
 from ratewise.campaign.history import History
 from ratewise.campaign.items import LoggedItems
-from ratewise.campaign.planner.state import UNIT
+from ratewise.campaign.planner import UNIT
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate, estimate_mean, on_scale
+from ratewise.core.estimate import Estimate, on_scale
 from ratewise.core.ratings import Mask
-from ratewise.design.rounds import LearnedRating, below_one, learned_rating
+from ratewise.design.rounds import learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import InputError
-from ratewise.questions.export_terms import widened, with_known
+from ratewise.questions.export_terms import Pooled, estimate_pooled
 from ratewise.store import audit
 from ratewise.tables.table import no_column
 
@@ -108,24 +107,20 @@ def human_only(history: History, now: Snapshot, last: Look = LOOK_NOW) -> Estima
     Without a weak rating the difference estimator is the ratio mean. Its interval may be looked at after every round,
     or is the one to end with at the `last` look, as that of the estimate beside it. `None` too for strata and clusters.
     """
-    seen = history.seen
-    if seen is None or history.looked.clusters is not None or now.facts.inputs is not None:
+    pooled = _pooled(history, now, last)
+    if pooled is None or np.count_nonzero(~np.isnan(pooled.strong)) < 2:
         return None
-    asked = seen.labelled | history.looked.missing
-    if np.count_nonzero(seen.labelled) < 2:
-        return None
-    wanted = now.reader.terms.wanted
-    level, unseen = level_and_room(history, wanted, last)
+    terms = replace(pooled.terms, method="regression", variance_factor=1.0)
     try:
-        found = estimate_mean(
-            np.zeros(seen.strong.size), seen.strong, below_one(seen.rates(), asked), method="regression",
-            level=level, estimand=now.spec.estimand, selected=asked,
-            pool_size=float(now.facts.pool) if now.spec.estimand == "pool" else None,
-            bounds=wanted.bounds,
-        )  # fmt: skip
+        return estimate_pooled(replace(pooled, terms=terms, weak=np.zeros_like(pooled.weak)))
     except InputError:  # such as missing answers only
         return None
-    return replace(widened(found, level, unseen, wanted.bounds), level=wanted.level)
+
+
+def _pooled(history: History, now: Snapshot, last: Look) -> Pooled | None:
+    """What the estimate is computed from, of one weak and one strong rater; None for strata and clusters."""
+    pair = history.seen is not None and history.looked.clusters is None and now.facts.inputs is None
+    return pooled_of(history, now.reader.terms.wanted, last) if pair else None
 
 
 def judge_and_people(now: Snapshot) -> list[str]:
@@ -164,23 +159,25 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[Campaig
     known values of their items when the campaign began are so in their slices, too. Where items were chosen by strata
     or belong together, there are none yet.
     """
-    history = now.state.history
-    seen = history.seen
-    asked = columns is not None
+    history, asked = now.state.history, columns is not None
     named = _word_columns(now) if columns is None else tuple(columns)
     if not named or (not asked and now.facts.items > _MOST_TO_READ):
         return ()
-    if seen is None or now.facts.inputs is not None or history.looked.clusters is not None:
+    pooled = _pooled(history, now, now.last_look)
+    if pooled is None or np.count_nonzero(~np.isnan(pooled.strong)) < FEWEST_TO_LEARN:
         return ()
-    if np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
-        return ()
-    contents = _contents(now)
+    contents = [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, now.facts.items)]
     for name in named:
         if name not in contents[0]:
             raise no_column(now.spec.items.table, name, tuple(contents[0]))
-    values = {name: np.array([_word(content.get(name)) for content in contents], dtype=object) for name in named}
-    learned, known = learned_rating(seen), _known_values(now)
-    return tuple(one for name, words in values.items() for one in _of_column(now, name, words, learned, known))
+    known, out = _known_values(now), []
+    for column in named:
+        words = np.array([_word(content.get(column)) for content in contents], dtype=object)
+        looked, last = words[: history.items], words[words.size - known.size :]
+        for name, count in sorted(Counter(words.tolist()).most_common(_MOST_SLICES)):
+            empty = CampaignSlice(column, name, count, 0, None)
+            out.append(_slice(now, empty, pooled, looked == name, known[last == name]))
+    return tuple(out)
 
 
 def _known_values(now: Snapshot) -> Floats:
@@ -204,47 +201,28 @@ def _word_columns(now: Snapshot) -> tuple[str, ...]:
     return tuple(one["name"] for one in coded if one.get("words") is not None)
 
 
-def _contents(now: Snapshot) -> list[dict[str, Any]]:
-    return [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, now.facts.items)]
-
-
 def _word(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _of_column(
-    now: Snapshot, column: str, words: Any, learned: LearnedRating, known: Floats
-) -> list[CampaignSlice]:  # fmt: skip
-    looked, last = words[: now.state.history.items], words[words.size - known.size :]
-    counts = Counter(words.tolist()).most_common(_MOST_SLICES)
-    return [
-        _slice(now, CampaignSlice(column, name, count, 0, None), looked == name, learned, known[last == name])
-        for name, count in sorted(counts)
-    ]
-
-
-def _slice(now: Snapshot, empty: CampaignSlice, here: Mask, learned: LearnedRating, known: Floats) -> CampaignSlice:
+def _slice(now: Snapshot, empty: CampaignSlice, pooled: Pooled, here: Mask, known: Floats) -> CampaignSlice:
     """One slice; `known` are the ratings of its items that are never looked at."""
-    history, items = now.state.history, empty.items
-    assert history.seen is not None
-    strong, asked = history.seen.strong[here], history.seen.labelled[here] | history.looked.missing[here]
+    strong, level, ends = pooled.strong[here], now.spec.level, now.reader.terms.wanted.bounds
     labels = int(np.count_nonzero(~np.isnan(strong)))
-    rows = items * now.facts.pool / now.facts.items  # of the slice, where the items are the first of a pool
-    pool = rows - known.size if now.spec.estimand == "pool" else None
+    rows = empty.items * now.facts.pool / now.facts.items  # of the slice, where the items are the first of a pool
     few = replace(empty, labels=labels + known.size)
     if labels < FEWEST_TO_LEARN:
         return few
+    terms = replace(
+        pooled.terms, level=level, level_at=level, unseen=0.0, anytime=False, known=known.size,
+        pool_size=rows - known.size if now.spec.estimand == "pool" else None,
+        known_mean=float(known.mean()) if known.size else 0.0,
+    )  # fmt: skip
+    part = Pooled(terms, pooled.weak[here], strong, pooled.rates[here], pooled.selected[here])
     try:
-        found = estimate_mean(
-            learned.values[here], strong, below_one(history.seen.rates()[here], asked), method="difference",
-            level=now.spec.level, estimand=now.spec.estimand, pool_size=pool, selected=asked,
-            bounds=now.reader.terms.wanted.bounds, variance_factor=learned.factor,
-        )  # fmt: skip
+        return replace(few, estimate=estimate_pooled(part).within(ends))
     except InputError:  # such as missing answers only
         return few
-    mean = float(known.mean()) if known.size else 0.0
-    of_all = with_known(found, known.size, mean, pool)
-    return replace(few, estimate=of_all.within(now.reader.terms.wanted.bounds))
 
 
 # More money

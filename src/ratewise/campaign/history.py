@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.store.queue import AgainRows, Units
 
 _T = TypeVar("_T")
+_RULES: dict[str, Any] = {"rule": Rule, "chain": ChainRule, "steps": StepRule}  # by their key in JSON
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +47,10 @@ class RoundPlan:
 
     @property
     def alone(self) -> bool:
-        """Whether strong ratings are all there is."""
         return not self.weak and self.rule is None
 
     @property
     def by_features(self) -> bool:
-        """Whether its rates go by the features alone."""
         return not self.weak and self.rule is not None
 
     @property
@@ -61,7 +60,6 @@ class RoundPlan:
 
     @property
     def asks_first(self) -> bool:
-        """Whether the first rater sees every item."""
         return self.weak and (self.design is None or 0 in self.design.first)
 
     def asked(self, raters: int) -> Design:
@@ -93,36 +91,24 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
-        names = ("policy", "weak", "items", "spend", "left", "look", "expected_se", "aims", "again")
-        out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        out["own_rates"] = self.own_rates.tolist()
-        if self.rule is not None:
-            kind = (
-                "chain" if isinstance(self.rule, ChainRule) else "steps" if isinstance(self.rule, StepRule) else "rule"
-            )
-            out[kind] = self.rule.to_dict()
-        if self.design is not None:
-            out["design"] = self.design.to_dict()
-        if self.people:
-            out["people"] = self.people
-        if self.trial or self.hopes:
-            out |= {"trial": self.trial, "hopes": list(self.hopes)}
-        if self.compared:
-            out["compared"] = [one.design.to_dict() | {"variance": one.variance} for one in self.compared]
+        out: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "rule"}
+        out |= {name: self.rule.to_dict() for name, kind in _RULES.items() if isinstance(self.rule, kind)}
+        out |= {
+            "own_rates": self.own_rates.tolist(), "design": None if self.design is None else self.design.to_dict(),
+            "compared": [one.design.to_dict() | {"variance": one.variance} for one in self.compared],
+        }  # fmt: skip
         return json.dumps(out, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "RoundPlan":
-        """The inverse of `to_json`."""
-        data = json.loads(text)
-        rule = Rule.from_dict(data.pop("rule")) if "rule" in data else None
-        chain = ChainRule.from_dict(data.pop("chain")) if "chain" in data else None
-        steps = StepRule.from_dict(data.pop("steps")) if "steps" in data else None
-        design = Design.from_dict(data["design"]) if "design" in data else None
-        compared = tuple(Compared(Design.from_dict(one), one["variance"]) for one in data.pop("compared", ()))
-        own = np.array(data["own_rates"], dtype=np.float64)
-        known = {"rule": rule or chain or steps, "own_rates": own, "design": design, "compared": compared}
-        return cls(**{**data, **known, "hopes": tuple(data.get("hopes", ()))})
+        data: dict[str, Any] = json.loads(text)
+        rules: list[Any] = [kind.from_dict(data.pop(name)) for name, kind in _RULES.items() if name in data]
+        design, compared = data["design"], data["compared"]
+        return cls(**data | {
+            "rule": rules[0] if rules else None, "own_rates": np.array(data["own_rates"], dtype=np.float64),
+            "design": None if design is None else Design.from_dict(design), "hopes": tuple(data["hopes"]),
+            "compared": tuple(Compared(Design.from_dict(one), one["variance"]) for one in compared),
+        })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,27 +138,9 @@ class LookedItems:
         return replace(self, values=np.full_like(self.values, np.nan), rated=no_rated, old=no_old)
 
     def joined(self, more: "LookedItems") -> "LookedItems":
-        """The items of both, these first."""
         pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
         numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
         return LookedItems(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fits:
-    """What was computed from a history, each thing once however many ask for it: planner, status, report, verify.
-
-    A history never changes, so what was fitted to it stays true; it is kept as long as the history itself.
-    """
-
-    _kept: dict[Hashable, Any] = field(default_factory=dict)
-
-    def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """The value of this key, computed at the first call and kept."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        value: _T = self._kept[key]
-        return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +160,7 @@ class History:
     taught: int = 0  # labels that the last refit was trained on
     trial: int = 0  # items of the start, where dear raters were tried on those so far
     hopes: tuple[float, ...] = ()  # what a trial of dear raters has shown; empty where there was none
-    fits: Fits = field(init=False, default_factory=Fits, repr=False)  # a changed copy begins anew
+    _fits: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False)  # a changed copy begins anew
 
     @classmethod
     def empty(
@@ -211,19 +179,23 @@ class History:
         looked = LookedItems(x, none, table, table.astype(np.bool_), table)
         return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)
 
+    def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+        """What is computed from this history under a key: at the first call, and kept as long as the history itself."""
+        if key not in self._fits:
+            self._fits[key] = compute()
+        value: _T = self._fits[key]
+        return value
+
     @property
     def items(self) -> int:
-        """How many were looked at."""
         return self.looked.x.items
 
     @property
     def labels(self) -> int:
-        """Strong ratings that came."""
         return int(np.count_nonzero(~np.isnan(self.looked.values[:, -1])))
 
     @property
     def refits(self) -> int:
-        """How many refits it knows of."""
         return 0 if self.looked.x.refits is None else self.looked.x.refits.shape[1]
 
     @property
@@ -274,11 +246,11 @@ class History:
 
     def as_pair(self, design: Design) -> Seen:
         """The items as two raters would see them; made once, so that they are learned from once."""
-        return self.fits.once(("pair", design), lambda: seen_as_pair(design, *self._rated_by_all()))
+        return self.once(("pair", design), lambda: seen_as_pair(design, *self._rated_by_all()))
 
     def in_steps(self, design: Design) -> StepSeen:
         """The items as a chain with steps sees them; made once, as `as_pair`."""
-        return self.fits.once(("steps of", design), lambda: StepSeen.start(design, *self._rated_by_all()))
+        return self.once(("steps of", design), lambda: StepSeen.start(design, *self._rated_by_all()))
 
     def _rated_by_all(self) -> tuple[Covariates, Floats, Floats]:
         return self.looked.x, self.looked.values[:, :-1], self.looked.values[:, -1]

@@ -15,10 +15,11 @@ from ratewise.campaign.learner import Refits
 from ratewise.campaign.old_labels import Start
 from ratewise.campaign.raters import doubtful, knows_nothing
 from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.strata import Codes, Inputs
+from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.questions.strata import Codes
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
 from ratewise.store.queue import ItemRows, Units
@@ -49,12 +50,10 @@ class Parts:
         return numbers[:, first : first + self.widths[name]]
 
     def column(self, numbers: Floats, name: str) -> Floats | None:
-        """A part that is one column."""
         part = self.part(numbers, name)
         return None if part is None else part[:, 0]
 
     def codes(self, numbers: Floats, name: str) -> Codes | None:
-        """A part that numbers the items' groups."""
         part = self.column(numbers, name)
         return None if part is None else part.astype(np.intp)
 
@@ -83,7 +82,6 @@ class Facts:
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
-        """The facts as the store has them."""
         names = ("items", "columns", "prices", "strata", "start", "teacher", "pool")
         said, columns, prices, strata, start, taught, pool = (store.meta(key) for key in names)
         items = int(said or 0)
@@ -107,11 +105,10 @@ def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
     )  # fmt: skip
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
-    first = 0 if start is None else start.first
     most = 0 if spec.strong.max_price is None else to_units(spec.strong.max_price)
     return p.CampaignTerms(
-        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most, first=first,
-        teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
+        facts.prices, budget, wanted, alone, spec.goal.deadline, gives_up, most=most,
+        first=0 if start is None else start.first, teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
         refit=spec.refits,
     )  # fmt: skip
 
@@ -124,26 +121,21 @@ def _votes(spec: Spec) -> int:
 
 def set_aside(spec: Spec) -> int | None:
     """Money of the budget for hidden checks and repeats: enough for their share of all questions; None: no such."""
-    people = (rater.settings for rater in spec.raters if isinstance(rater.settings, PeopleSettings))
-    share = max((settings.hidden_share for settings in people), default=0.0)
+    share = max(rater.settings.hidden_share for rater in spec.raters)
     if not share:
         return None
     return 0 if spec.goal.budget is None else int(to_units(spec.goal.budget) * share)
 
 
-def later_raters(spec: Spec) -> int:
-    """How many raters come after the first; 1 where there is just one, who is the strong one."""
-    return max(len(spec.raters) - 1, 1)
-
-
 def empty_history(spec: Spec, facts: Facts, terms: p.CampaignTerms) -> History:
     """The history before the first round."""
     middle = 0.5 * (spec.scale.low + spec.scale.high) if facts.inputs is None else facts.inputs.middle
-    uncertainty = spec.items.uncertainty is not None or doubtful(spec) is not None
+    first, *later = unsure(spec, facts)
+    uncertainty = spec.items.uncertainty is not None or first is not None
     return History.empty(
         terms.later_raters, columns=facts.parts.widths.get("features"), uncertainty=uncertainty, middle=middle,
         text=facts.parts.widths.get("text", 0),
-        doubts=later_doubtful(spec, facts),
+        doubts=tuple(later),
     )  # fmt: skip
 
 
@@ -157,23 +149,20 @@ class LoggedItems:
     refits: Refits | None = None
 
     def looked(self, first: int, end: int) -> LookedItems:
-        """Items with all that is known of them."""
         chosen = self.facts.inputs
         found = looked_of(
-            self.store.item_rows(first, end, later_raters(self.spec)), self.facts.parts, start=self.facts.start,
-            doubtful=doubtful(self.spec), later=later_doubtful(self.spec, self.facts),
+            self.store.item_rows(first, end, self.spec.steps[-1]), self.facts.parts, start=self.facts.start,
+            unsure=unsure(self.spec, self.facts),
         )  # fmt: skip
         if self.refits is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if chosen is None else chosen.scaled(found)
 
     def known(self, first: int, end: int) -> Floats | None:
-        """Strong ratings that were there before the campaign, NaN where none; None where it began without any."""
-        rows = self.store.item_rows(first, end, later_raters(self.spec))
+        rows = self.store.item_rows(first, end, self.spec.steps[-1])
         return self.facts.parts.column(rows.numbers, "label")
 
     def worst(self, first: int, end: int) -> Units:
-        """The most that each rater can cost for each item."""
         own = None
         if any(rater.price is None for rater in self.spec.raters):
             own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
@@ -184,25 +173,26 @@ class LoggedItems:
         return np.column_stack(columns) if end > first else np.empty((0, len(self.spec.raters)), dtype=np.int64)
 
 
-def later_doubtful(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
-    """The same of each rater between the first and the last; none at all where plans do not go by them."""
-    if facts.inputs is not None:
-        return ()
-    return tuple(knows_nothing(spec) if r.settings.doubts else None for r in spec.raters[1:-1])
+def unsure(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
+    """How unsure each rater but the last is without a rating; None for one that does not tell, or in vain."""
+    later = spec.raters[1:-1] if len(spec.raters) > 1 else ()
+    told = [facts.inputs is None and rater.settings.doubts for rater in later]  # plans by strata do not go by them
+    return doubtful(spec), *(knows_nothing(spec) if tells else None for tells in told)
 
 
 def looked_of(
-    rows: ItemRows, parts: Parts, *, start: Start | None = None, doubtful: float | None = None,
-    later: tuple[float | None, ...] = (),
+    rows: ItemRows, parts: Parts, *, start: Start | None = None, unsure: tuple[float | None, ...]
 ) -> LookedItems:  # fmt: skip
     """Items from their stored numbers."""
-    own = parts.column(rows.numbers, "uncertainty")
-    if doubtful is not None and rows.doubts is not None:
-        own = _told(rows.doubts[:, 0], doubtful)
+    doubts = () if rows.doubts is None else tuple(
+        None if at is None else np.where(np.isnan(one), at, one)
+        for one, at in zip(rows.doubts.T, unsure, strict=False)
+    )  # fmt: skip
+    own = doubts[0] if doubts and doubts[0] is not None else parts.column(rows.numbers, "uncertainty")
     texts, pooled = parts.part(rows.numbers, "text"), start is not None and start.pooled
     x = Covariates(
         rows.values[:, 0], parts.part(rows.numbers, "features"), own, None if texts is None else TextColumns.of(texts),
-        doubts=_later_doubts(rows, later),
+        doubts=doubts[1:],
     )  # fmt: skip
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return LookedItems(
@@ -210,18 +200,6 @@ def looked_of(
         clusters=parts.codes(rows.numbers, "cluster"), old=parts.column(rows.numbers, "label") if pooled else None,
         given=parts.column(rows.numbers, "label_rate") if pooled else None,
     )  # fmt: skip
-
-
-def _later_doubts(rows: ItemRows, unknown: tuple[float | None, ...]) -> tuple[Floats | None, ...]:
-    """How unsure each rater between the first and the last is; None for one that does not tell."""
-    if rows.doubts is None:
-        return ()
-    columns = rows.doubts[:, 1 : 1 + len(unknown)].T
-    return tuple(None if at is None else _told(one, at) for one, at in zip(columns, unknown, strict=True))
-
-
-def _told(doubts: Floats, unknown: float) -> Floats:
-    return np.where(np.isnan(doubts), unknown, doubts)
 
 
 def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:

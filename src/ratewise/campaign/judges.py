@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign, Progress
-from ratewise.campaign.load import LARGEST, open_pool, quoted
-from ratewise.campaign.raters import check_settings, fact_name, quote_of
+from ratewise.campaign.load import LARGEST, id_column, item_prices, open_pool
+from ratewise.campaign.raters import check_settings, fact_name
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec, legal_name
 from ratewise.core.result import Result
@@ -54,7 +54,6 @@ class JudgeSummary(Result):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is known, a sentence each."""
         out = [f"{self.name} asked {self.model}: {self.rated:,} ratings, {self.missing:,} without a verdict"]
         out += [self.source] if self.source else []
         if self.bare:
@@ -77,7 +76,6 @@ class JudgeSummary(Result):
         return "" if name == _UNKNOWN else name
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
         out = {
             name: getattr(self, name)
             for name in ("name", "model", "source", "priced", "rated", "missing", "bare", "alike")
@@ -142,13 +140,7 @@ class JudgedTable(Result):
     reason: str  # why it ended
     judge: JudgeSummary | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; the amount as text, so that it stays exact."""
-        out = {name: getattr(self, name) for name in ("output", "items", "rated", "missing", "reason")}
-        return out | {"spent": f"{self.spent:f}", "judge": None if self.judge is None else self.judge.to_dict()}
-
     def summary(self) -> str:
-        """A few lines for people."""
         lost = f", {self.missing:,} without a verdict" if self.missing else ""
         lines = [f"{self.rated:,} of {self.items:,} items rated{lost}, {self.spent:f} spent; written to {self.output}."]
         return "\n".join(lines if self.judge is None else [*lines, *self.judge.sentences])
@@ -221,12 +213,7 @@ def _spec(
 
 def _most(spec: Spec) -> Decimal:
     """The most that all items can cost, every attempt at each of them counted."""
-    rater = spec.raters[0]
-    quote, relation = quote_of(spec, rater), open_pool(spec).relation
-    if quote is None:
-        assert rater.price is not None
-        return relation.count() * _ATTEMPTS * rater.price + to_money(_UNIT)
-    _, most = quoted(quote, rater, relation)
+    _, most, _ = item_prices(spec, spec.raters[0], open_pool(spec)[0])
     return to_money(_ATTEMPTS * total(most) + _UNIT)
 
 
@@ -255,7 +242,7 @@ def _ratings(store: Any, items: int) -> dict[str, tuple[float, float]]:
 
 def _ids(spec: Spec, table: Table) -> list[str]:
     """Ids as the campaign has them."""
-    column = spec.items.id if spec.items.id is not None else "id" if "id" in table.columns else None
+    column = id_column(spec, table.columns)
     if column is None:
         return [str(i) for i in range(table.rows)]
     found: list[str] = table.texts(column).tolist()

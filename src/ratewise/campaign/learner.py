@@ -40,6 +40,7 @@ class Texts:
     """Items × columns, and what the store should know of them."""
 
     columns: Floats
+    note: str  # for users
     facts: dict[str, str]
     paid: int = 0  # for embeddings, in units; not yet in any ledger
 
@@ -71,9 +72,8 @@ def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None
     vault = Vault.of(learner, folder)
     paid = to_units(learner.cost(vault.tokens - vault.booked))
     cost = f", for {shown(paid)}" if paid else ""
-    facts = {"text note": f"{said}{columns.shape[1]} columns{cost}"}
-    facts |= {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
-    return Texts(columns, facts, paid)
+    facts = {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
+    return Texts(columns, f"{said}{columns.shape[1]} columns{cost}", facts, paid)
 
 
 def book_texts(spec: Spec, store: Store) -> None:
@@ -97,7 +97,6 @@ class Refits:
     kept: dict[int, Refit] = field(default_factory=dict)
 
     def read_on(self) -> None:
-        """Read those that were added since."""
         for number in self.queue.refit_rounds():
             if number not in self.kept:
                 self.kept[number] = self.queue.refit(number)

@@ -12,11 +12,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 
-from ratewise.campaign.items import LoggedItems
-from ratewise.campaign.learner import READING, Lesson, book_texts, learner_of, too_little
-from ratewise.campaign.load import is_same, load_items, pays_for_all, stored_form, taken_in
-from ratewise.campaign.more_budget import expected_of, reported
-from ratewise.campaign.old_labels import Start
+from ratewise.campaign.learner import READING, Lesson, book_texts, learner_of
+from ratewise.campaign.load import is_same, load_items, pays_for_all, stored_form
+from ratewise.campaign.more_budget import warning_of
 from ratewise.campaign.raters import check_raters, doubtful, note_raters
 from ratewise.campaign.seed import check_secret
 from ratewise.campaign.snapshot import Snapshot, reader_of
@@ -37,11 +35,11 @@ from ratewise.store.unsaved import Unsaved
 def check_going_on(spec: Spec, store: Store) -> None:
     """Refuse what would invalidate the statistics, with the reason."""
     old = stored_spec(spec, store)
-    found = changes(old, spec)
-    if found.refused:
+    refused = [change.sentence for change in changes(old, spec) if change.reason]
+    if refused:
         raise InputError(
             f"{spec.path.name} was changed in a way that a campaign under way cannot take: "
-            f"{'; '.join(found.refused)}. Undo that, or begin another campaign under another name"
+            f"{'; '.join(refused)}. Undo that, or begin another campaign under another name"
         )
     check_raters(spec, store)
     if not same_table(spec, store):
@@ -62,22 +60,21 @@ def take_changes(spec: Spec, store: Store) -> None:
     old = stored_spec(spec, store)
     if (old.goal, old.level) != (spec.goal, spec.level):
         _change_goal(spec, store, old)
-    for sentence in changes(old, spec).taken:
-        store.note(f"changed: {sentence}")
+    for change in changes(old, spec):
+        store.note(f"changed: {change.sentence}")
     set_cap(spec, store, old.goal.budget)
     store.set_meta("spec", stored_form(spec))
 
 
 def _change_goal(spec: Spec, store: Store, old: Spec) -> None:
     """Write down that the goal was changed after looking; warn where more money is not expected to help."""
-    before = reported(old, store)
+    before = Snapshot(old, store, reader_of(old, store)).estimate  # the result by the old goal
     store.set_meta("goal changed", "after looking")
     store.set_meta("ended", None)
-    found = expected_of(spec, store, before) if old.goal.budget != spec.goal.budget else None
-    if found is not None:
-        found.warn()
-    prices = json.loads(store.meta("prices") or "[0]")
     if old.goal.budget != spec.goal.budget:
+        if (warning := warning_of(spec, store, before)) is not None:
+            warnings.warn(warning, RatewiseWarning, stacklevel=2)
+        prices = json.loads(store.meta("prices") or "[0]")
         warn_of_budget(store, pays_for_all(spec, int(store.meta("items") or 0), float(prices[-1])))
 
 
@@ -108,9 +105,9 @@ def stored_spec(spec: Spec, store: Store) -> Spec:
 
 def edits(spec: Spec, stored: Spec, store: Store) -> tuple[str, ...]:
     """Sentences on what differs from the store: the TOML's keys, and the table."""
-    found = changes(stored, spec)
+    found = sorted(changes(stored, spec), key=lambda change: bool(change.reason))
     other = () if same_table(spec, store) else (f"{spec.items.table} is not the table that was loaded",)
-    return (*found.taken, *found.refused, *other)
+    return (*(change.sentence for change in found), *other)
 
 
 def same_table(spec: Spec, store: Store) -> bool:
@@ -147,22 +144,12 @@ def begin(spec: Spec, store: Store, lesson: Callable[[], Lesson | None], *, new:
 
 def _load(spec: Spec, store: Store, lesson: Lesson | None) -> None:
     loaded = load_items(spec, lesson)
-    meta = loaded.meta
-    store.begin(meta, loaded.rows, paid=loaded.paid)
+    store.begin(loaded.meta, loaded.rows, paid=loaded.paid)
     book_texts(spec, store)
     set_cap(spec, store, None)
-    if "pool" in meta:
-        store.note(taken_in(spec, int(meta["pool"]), int(meta["items"])))
-    if "start" in meta:
-        store.note(Start.from_json(meta["start"]).summary())
-    if "teacher" in meta:
-        teacher = Teacher.from_json(meta["teacher"])
-        store.note(f"{teacher.strong.size:,} labels of the campaign {teacher.campaign!r} teach this one")
-    elif spec.teacher is not None:
-        store.note(too_little(spec.teacher))
+    for note in loaded.notes:
+        store.note(note)
     warn_of_budget(store, loaded.doubt)
-    if "text note" in meta:
-        store.note(meta["text note"])
 
 
 def check_neighbours(spec: Spec) -> None:
@@ -194,9 +181,7 @@ def is_sound(spec: Spec) -> bool:
         if not store.exists():
             return True
         with store.still():
-            reader = reader_of(spec, store)
-            assert isinstance(reader.items, LoggedItems)
-            return verify_log(spec, store, reader.items, reader).passed
+            return verify_log(spec, store, reader_of(spec, store)).passed
     except (RatewiseError, *UNREADABLE):
         return False
     finally:

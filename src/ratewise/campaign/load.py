@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.campaign.items import Parts
-from ratewise.campaign.learner import Lesson, load_texts
+from ratewise.campaign.learner import Lesson, load_texts, too_little
 from ratewise.campaign.old_labels import load_start
 from ratewise.campaign.raters import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
@@ -55,29 +55,17 @@ _PARTS = "parts:"  # before a digest of names, sizes, beginnings and ends
 _EDGE = 1 << 20  # bytes at either end of a file; a Parquet file ends with what it says of all its columns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemPool:
-    """The items that a campaign can look at, and how many rows they are the first of."""
+def open_pool(spec: Spec, *, seed: int | str | None = None) -> tuple[Relation, int]:
+    """The items that a campaign can look at, before anything of them is checked, and how many rows they are among.
 
-    relation: Relation
-    rows: int
-    digest: str
-
-    @property
-    def partly(self) -> bool:
-        """Whether the pool has more rows than items are taken in."""
-        return self.relation.count() < self.rows
-
-
-def open_pool(spec: Spec, *, seed: int | str | None = None) -> ItemPool:
-    """The items of a campaign, before anything of them is checked; a seed that is no longer secret may be given."""
+    A seed that is no longer secret may be given.
+    """
     relation = open_relation(spec.table_path, format=spec.items.format)
     rows, most = relation.count(), spec.items.at_most or TAKEN
     if rows <= (spec.items.at_most or LARGEST):
-        return ItemPool(relation, rows, whole_digest(spec.table_path))
+        return relation, rows
     column = _refuse(spec, relation, rows)
-    first = relation.first_by(column, seed=f"{seed_of(spec) if seed is None else seed}:order", rows=most)
-    return ItemPool(first, rows, parts_digest(spec.table_path))
+    return relation.first_by(column, seed=f"{seed_of(spec) if seed is None else seed}:order", rows=most), rows
 
 
 def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
@@ -85,7 +73,7 @@ def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
     first = spec.items.at_most or TAKEN
     taken = f"{relation.name} has {rows:,} rows, of which the campaign takes in the first {first:,}"
     all_of_them = f"items.at_most = {rows} takes in all"
-    column = spec.items.id or ("id" if "id" in relation.columns else None)
+    column = id_column(spec, relation.columns)
     if column is None:
         raise InputError(f"{taken} by the hashes of their ids: name the column of ids (items.id), or {all_of_them}")
     relation.refuse_unknown([column])
@@ -94,6 +82,11 @@ def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
     if spec.start is not None:
         raise InputError(f"{taken} at random, and the labels of [start] are anywhere: leave it out, or {all_of_them}")
     return column
+
+
+def id_column(spec: Spec, columns: Collection[str]) -> str | None:
+    """The column of ids that the TOML names, else that of this name; None where rows are numbered."""
+    return spec.items.id or ("id" if "id" in columns else None)
 
 
 def taken_in(spec: Spec, rows: int, items: int) -> str:
@@ -212,10 +205,7 @@ def cells(values: Any) -> list[Any]:
 
 def contents_of(rows: Table) -> list[str]:
     """Each row as JSON, as the store keeps it."""
-    columns = {name: cells(values) for name, values in rows.arrays().items()}
-    names = list(columns)
-    as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
-    return [as_json(dict(zip(names, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+    return list(map(json.JSONEncoder(ensure_ascii=False, default=str).encode, plain_rows(rows)))
 
 
 _ROWS_TO_KNOW = 1 << 13
@@ -270,6 +260,7 @@ class Loaded:
 
     meta: dict[str, str]
     rows: Iterator[tuple[Any, ...]]
+    notes: list[str]  # for users
     paid: int = 0  # for the embeddings of texts, in units
     doubt: str | None = None  # about the budget, to be told before anything is bought
 
@@ -280,8 +271,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     Only the columns that decide something are held in memory, as numbers. Rows are read in batches, when they are
     written.
     """
-    pool = open_pool(spec)
-    relation = pool.relation
+    relation, pool = open_pool(spec)
+    items = relation.count()
     check_columns(spec, relation)
     _check_filled(spec, relation)
     keys = _keys(spec, relation)
@@ -289,10 +280,11 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     table = relation.table(*_deciding(spec, relation))
     own, coded = _uncertainty(spec, table), codings(table, spec.items.features) if lesson is None else lesson.codings
     texts = load_texts(spec, relation, None if lesson is None else lesson.text)
-    prices, expected, facts = _prices(spec, table, relation)
+    prices, expected, facts = _prices(spec, relation)
     _check_sums(spec, prices)
     begun = load_start(spec, table, _told_by(spec, relation))
     order, extra, stratum = np.argsort(keys.turn, kind="stable"), {}, None
+    notes = [taken_in(spec, pool, items)] if items < pool else []
     features = [] if (matrix := feature_matrix(table, coded)) is None else [matrix]
     if spec.inputs is not None:
         middle = 0.5 * (spec.scale.low + spec.scale.high)
@@ -301,8 +293,16 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         features.append(chosen.columns(stratum))
     if begun is not None:
         order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
+        notes.append(begun.start.summary())
     if lesson is not None:
         extra["teacher"] = lesson.teacher.to_json()
+        notes.append(
+            f"{lesson.teacher.strong.size:,} labels of the campaign {lesson.teacher.campaign!r} teach this one"
+        )
+    elif spec.teacher is not None:
+        notes.append(too_little(spec.teacher))
+    if texts is not None:
+        notes.append(texts.note)
     together = spec.items.clusters
     parts, numbers = Parts.of(
         table.rows, uncertainty=own, features=np.column_stack(features) if features else None,
@@ -313,8 +313,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     meta = {
         "spec": stored_form(spec),
         "items": str(table.rows),
-        "digest": pool.digest,
-        **({"pool": str(pool.rows)} if pool.partly else {}),
+        "digest": (parts_digest if items < pool else whole_digest)(spec.table_path),
+        **({"pool": str(pool)} if items < pool else {}),
         "codings": json.dumps([coding.to_dict() for coding in coded]),
         "columns": json.dumps(parts.widths),
         "prices": json.dumps(expected),
@@ -325,7 +325,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     }
     differ = any(rater.price is None for rater in spec.raters)
     rows = _rows(relation, keys, order, numbers, prices if differ else None)
-    return Loaded(meta, rows, 0 if texts is None else texts.paid, pays_for_all(spec, table.rows, expected[-1]))
+    paid = 0 if texts is None else texts.paid
+    return Loaded(meta, rows, notes, paid, pays_for_all(spec, table.rows, expected[-1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -346,7 +347,7 @@ class _Keys:
 
 def _keys(spec: Spec, relation: Relation) -> _Keys:
     """Ids are compared by the table's engine and hashed in batches; no list of all ids is made."""
-    column = spec.items.id if spec.items.id is not None else "id" if "id" in relation.columns else None
+    column = id_column(spec, relation.columns)
     if column is not None:
         relation.check_ids(column)
     seed, n, first = seed_of(spec), relation.count(), 0
@@ -372,9 +373,8 @@ def _check_filled(spec: Spec, relation: Relation) -> None:
 
 def _deciding(spec: Spec, relation: Relation) -> list[str]:
     """Columns that decide what is bought and what it costs; at least one, to count rows by."""
-    prices = [rater.price_column for rater in spec.raters]
     strata = None if spec.inputs is None else spec.inputs.strata
-    others = (spec.items.uncertainty, *spec.items.features, strata, *prices, spec.items.clusters)
+    others = (spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters)
     named = (*others, *_of_start(spec, relation))
     return list(dict.fromkeys(column for column in named if column is not None)) or [relation.columns[0]]
 
@@ -412,7 +412,7 @@ def _uncertainty(spec: Spec, table: Table) -> Floats | None:
     return own
 
 
-def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[float], dict[str, str]]:
+def _prices(spec: Spec, relation: Relation) -> tuple[Units, list[float], dict[str, str]]:
     """Prices in units, items × raters; what an item is expected to cost on average; and where prices come from.
 
     A rater whose prices come from the texts has two: planned with is what is expected, reserved is the most.
@@ -421,29 +421,27 @@ def _prices(spec: Spec, table: Table, relation: Relation) -> tuple[Units, list[f
     expected: list[float] = []
     facts: dict[str, str] = {}
     for rater in spec.raters:
-        quote = quote_of(spec, rater)
-        if quote is None:
-            column = _price(rater, table)
-            mean = float(column.mean())
-        else:
-            usual, column = quoted(quote, rater, relation)
-            mean = float(usual.mean())
+        usual, most, quote = item_prices(spec, rater, relation)
+        columns.append(most)
+        expected.append(float(usual.mean()))
+        if quote is not None:
             facts |= {fact_name(rater.name, name): value for name, value in quote.facts.items()}
-        columns.append(column)
-        expected.append(mean)
     return np.column_stack(columns), expected, facts
 
 
-def quoted(quote: Quote, rater: RaterSpec, relation: Relation) -> tuple[Units, Units]:
-    """(expected, most) of every item in units, by its text."""
-    columns = rater.settings.reads
+def item_prices(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units, Units, Quote | None]:
+    """(expected, most) of every item in units, and the quote where they come from the items' texts."""
+    quote = quote_of(spec, rater)
+    if quote is None:
+        listed = _listed(rater, relation)
+        return listed, listed, None
     found = [
         (to_units(usual), to_units(most))
-        for rows in relation.scan(*columns, rows=_ROWS)
+        for rows in relation.scan(*rater.settings.reads, rows=_ROWS)
         for usual, most in map(quote.of, plain_rows(rows))
     ]
     both = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+    return both[:, 0], both[:, 1], quote
 
 
 def _check_sums(spec: Spec, prices: Units) -> None:
@@ -483,16 +481,12 @@ def pays_for_all(spec: Spec, items: int, strong: float) -> str | None:
     )
 
 
-def listed_prices(rater: RaterSpec, relation: Relation) -> Units:
-    """Prices of a rater as the TOML or a column gives them, of every item."""
-    column = rater.price_column
-    return _price(rater, relation.table(relation.columns[0] if column is None else column))
-
-
-def _price(rater: RaterSpec, table: Table) -> Units:
+def _listed(rater: RaterSpec, relation: Relation) -> Units:
+    """Prices of every item as the TOML or a column gives them."""
     if rater.price_column is None:
         assert rater.price is not None
-        return np.full(table.rows, to_units(rater.price), dtype=np.int64)
+        return np.full(relation.count(), to_units(rater.price), dtype=np.int64)
+    table = relation.table(rater.price_column)
     out = np.empty(table.rows, dtype=np.int64)
     for i, text in enumerate(table.texts(rater.price_column)):
         amount = Decimal(text) if _PRICE.fullmatch(text.strip()) else Decimal("NaN")

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Protocol
 
 from ratewise.campaign import planner as p
+from ratewise.campaign.draws import draw_batch, new_batch, new_draws, second_draw
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.learner import Refits
-from ratewise.campaign.planner.draw import new_batch, new_draws
 from ratewise.core.checks import Floats
 from ratewise.store.queue import Batch, PlanningQueue, RoundRow, Units
 
@@ -17,9 +17,7 @@ from ratewise.store.queue import Batch, PlanningQueue, RoundRow, Units
 class Items(Protocol):
     """What a draw needs to know about items."""
 
-    def looked(self, first: int, end: int) -> LookedItems:
-        """Items with all that is known of them."""
-        ...
+    def looked(self, first: int, end: int) -> LookedItems: ...
 
     def known(self, first: int, end: int) -> Floats | None:
         """Strong ratings that were there before the campaign, NaN where none; None where it began without any."""
@@ -36,46 +34,27 @@ def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Acti
     if isinstance(action, p.Done):
         queue.set_meta("ended", action.reason)
     elif isinstance(action, p.Open):
-        past = state.history if state.ahead is None or now is None else state.ahead.taken
+        past = state.history if state.ahead is None or now is None else state.ahead.history
         queue.open_round(past.rounds + 1, past.items, action.plan.to_json())
     elif now is not None and isinstance(action, p.TakeUp):
         return queue.take_up(new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget)
     elif now is not None and isinstance(action, p.DrawItems):
         worst = items.worst(action.first, action.end)
-        drawn = p.draw_batch(state.before or state.history, now, items.looked(action.first, action.end), worst)
+        drawn = draw_batch(state.before or state.history, now, items.looked(action.first, action.end), worst)
         new = new_draws(now, action.first, drawn, worst)
         whole = new.end > drawn.rates.shape[1]  # the last rater is among them
         return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
-    elif now is not None and isinstance(action, p.DrawAgain):
+    elif now is not None and action is p.Command.DRAW_AGAIN:
         worst = items.worst(0, state.history.items)
-        return queue.draw_again(p.second_draw(state.history, now, worst), state.terms.budget)
-    elif isinstance(action, p.GiveUp):
-        return queue.give_up(action.reason) > 0
-    elif state.oldest is not None and isinstance(action, p.Close):
+        return queue.draw_again(second_draw(state.history, now, worst), state.terms.budget)
+    elif action is p.Command.GIVE_UP:
+        return queue.give_up(p.LATE) > 0
+    elif state.oldest is not None and action is p.Command.CLOSE:
         return queue.close_round(state.oldest.number, state.oldest.end - state.oldest.first)
     return True
 
 
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoggedRound:
-    """A round of the log, with its plan as the planner reads it."""
-
-    number: int
-    first: int
-    plan: RoundPlan
-    factor: float | None
-    items: int | None  # looked at; None while it is open
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Closed:
-    """A closed round, and all that was known after it."""
-
-    round: LoggedRound
-    history: History
 
 
 @dataclass(slots=True, eq=False)
@@ -86,9 +65,9 @@ class Reader:
     items: Items
     terms: p.CampaignTerms
     history: History
-    keeps: bool = False  # what was known after each round, too
+    keeps: bool = False  # what was known after each closed round, too
     refits: Refits | None = None  # where a model is trained on the labels of closed rounds
-    closed: list[Closed] = field(init=False, default_factory=list)  # where it keeps them
+    closed: list[History] = field(init=False, default_factory=list)  # where it keeps them
     _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
 
     def state(self, at: float | None = None) -> p.State:
@@ -107,9 +86,9 @@ class Reader:
             state = replace(state, behind=behind, oldest_open=oldest_open, before=self._with_open(behind))
         return state if at is None else self._with_demand(state, at)
 
-    def _read_on(self) -> list[p.OpenRound]:
+    def _read_on(self) -> list[p.Round]:
         """Take in the rounds that were closed since, and return those that are open."""
-        opened: list[p.OpenRound] = []
+        opened: list[p.Round] = []
         self._refit()
         for row in self.rounds(after=self.history.rounds):
             if row.items is None:
@@ -118,7 +97,7 @@ class Reader:
             assert not opened, f"round {row.number} is closed, and one before it is not"
             self.history = self.taken_in(self.history, row)
             if self.keeps:
-                self.closed.append(Closed(row, self.history))
+                self.closed.append(self.history)
         return opened
 
     def _refit(self) -> None:
@@ -127,7 +106,7 @@ class Reader:
         if known is not self.history:
             self.history = known
             if self.closed:
-                self.closed[-1] = replace(self.closed[-1], history=known)
+                self.closed[-1] = known
 
     def _with_demand(self, state: p.State, at: float) -> p.State:
         """The state with what people want, and what the next round would be planned from if they are short of it."""
@@ -137,30 +116,34 @@ class Reader:
         demand = self.queue.demand(terms.later_raters, terms.votes, at)
         if not demand.short:
             return state
-        spent = self._of_history("settled", self.queue.settled_before)
-        return replace(state, ahead=p.Ahead(self._with_open((*state.behind, now)), demand.people, spent))
+        opened = (*state.behind, now)
+        overlap = p.Overlap(self.history, sum(each.cost for each in opened), demand.people)
+        spent = self._of_history("settled", self.queue.settled_before) + overlap.cost
+        past = self._with_open(opened)
+        ahead = replace(state, history=past, overlap=overlap, spent=spent, open=None, behind=())
+        return replace(state, ahead=ahead)
 
     def _of_history(self, name: str, sum_before: Callable[[int], int]) -> int:
         """A sum over the items of closed rounds, asked for once."""
-        return self.history.fits.once(name, lambda: sum_before(self.history.items))
+        return self.history.once(name, lambda: sum_before(self.history.items))
 
-    def _with_open(self, opened: Sequence[p.OpenRound]) -> History:
+    def _with_open(self, opened: Sequence[p.Round]) -> History:
         """Closed rounds and these that are open, all drawn, without their answers; made once each."""
 
         def joined() -> History:
             before = self._with_open(opened[:-1]) if len(opened) > 1 else self.history
             return with_open(before, opened[-1:], self.items)
 
-        return self.history.fits.once(("open", opened[-1].number, opened[-1].end), joined)
+        return self.history.once(("open", opened[-1].number, opened[-1].end), joined)
 
-    def _now(self, current: p.OpenRound | None, weak: int, strong: int, spent: int) -> p.State:
+    def _now(self, current: p.Round | None, weak: int, strong: int, spent: int) -> p.State:
         at = self.history.items if current is None else current.end
         if self._ahead is None or self._ahead[0] != at:
             self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))
         failed = self._of_history("failed", self.queue.failed_before)
         return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], failed)
 
-    def taken_in(self, history: History, row: LoggedRound) -> History:
+    def taken_in(self, history: History, row: p.Round) -> History:
         """What is known after a round that is closed."""
         assert row.items is not None
         if row.plan.again:
@@ -170,25 +153,26 @@ class Reader:
             known = history.joined(row.plan, row.factor, self.items.looked(row.first, row.first + row.items))
         return known if self.refits is None else self.refits.added_to(known)
 
-    def rounds(self, after: int = 0) -> list[LoggedRound]:
-        """Rounds with a number above `after`, in order."""
+    def rounds(self, after: int = 0) -> list[p.Round]:
         return [_round(r) for r in self.queue.rounds(after)]
 
-    def opened(self, row: LoggedRound) -> p.OpenRound:
+    def opened(self, row: p.Round) -> p.Round:
         """A round with what it has taken up."""
         batches = self.queue.batches(row.number)
         if row.plan.again and self.queue.again(row.plan.again).positions.size:
             batches = (Batch(row.first, row.first, True, row.plan.spend),)  # it takes up no new items
-        return p.OpenRound(row.number, row.first, row.plan, batches, row.factor)
+        return replace(row, batches=batches)
 
 
-def _round(row: RoundRow) -> LoggedRound:
+def _round(row: RoundRow) -> p.Round:
     """A round as the store has it; SQLite keeps any number in any column, and a damaged store may have any."""
     items = None if row.items is None else operator.index(row.items)
-    return LoggedRound(operator.index(row.number), operator.index(row.first), _plan(row.plan), row.factor, items)
+    return p.Round(
+        operator.index(row.number), operator.index(row.first), _plan(row.plan), factor=row.factor, items=items
+    )  # fmt: skip
 
 
-def with_open(history: History, opened: Sequence[p.OpenRound], items: Items) -> History:
+def with_open(history: History, opened: Sequence[p.Round], items: Items) -> History:
     """What may be used of rounds that are open, after those that are closed: their items and rates, and no answer."""
     for each in opened:
         history = history.joined(each.plan, each.factor, items.looked(each.first, each.end).unanswered())

@@ -5,8 +5,7 @@ than the interval of a look-free end, and a little money may not make up for it.
 """
 
 import math
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 
 from scipy import special
@@ -14,11 +13,10 @@ from scipy import special
 from ratewise.campaign import planner as p
 from ratewise.campaign.estimates import level_of_look
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.snapshot import Snapshot, reader_of
+from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.estimate import Estimate
 from ratewise.design.second_look import variance_now
-from ratewise.errors import RatewiseWarning
 from ratewise.store.money import to_money, to_units
 from ratewise.store.store import Store
 
@@ -26,67 +24,37 @@ _CLEARLY = 0.85  # of the interval there is: what comes out differs from what is
 _STEPS = 12  # of the search for a budget that is enough: to a part in 4,000 of what everything would cost
 
 
-@dataclass(frozen=True, slots=True)
-class MoreBudget:
-    """Half the interval as it is, and as it is expected to be; `expected` is None where nothing more can be bought.
+def warning_of(spec: Spec, store: Store, before: Estimate | None) -> str | None:
+    """What to warn of where the goal that was changed is not expected to make the result's interval clearly narrower.
 
-    `enough` is a budget with which it is expected to be clearly narrower, None where no budget is known to do it.
+    `None` where it is, and where there is nothing to compare with: `before` is the result by the old goal.
     """
-
-    before: float
-    expected: float | None
-    enough: Decimal | None = None
-
-    @property
-    def narrower(self) -> bool:
-        """Whether the interval is expected to be clearly narrower."""
-        return self.expected is not None and self.expected <= _CLEARLY * self.before
-
-    def warn(self) -> None:
-        """Warn where the interval may get wider."""
-        if not self.narrower:
-            warnings.warn(self._in_words(), RatewiseWarning, stacklevel=2)
-
-    def _in_words(self) -> str:
-        if self.expected is None:
-            return (
-                "nothing more can be bought with this goal, and a goal that was changed after looking makes the "
-                f"interval wider than the interval there is (± {self.before:.4f}); change it back to keep that"
-            )
-        there = f"the interval there is (± {self.before:.4f})"
-        told = f"with this goal the result is expected to be ± {self.expected:.4f}, "
-        told += (
-            f"wider than {there}"
-            if self.expected > self.before
-            else f"hardly narrower than {there}, and by chance it may get wider"
-        )
-        todo = "Change it back to keep that: no budget is known to be enough"
-        if self.enough is not None:
-            todo = f"Raise the budget to {self.enough:,f} or more, or change it back"
-        return f"{told}: one that was looked at must hold for every further look. {todo}"
-
-
-def reported(spec: Spec, store: Store) -> Estimate | None:
-    """The result by the goal that the campaign has had so far."""
-    return Snapshot(spec, store, reader_of(spec, store)).estimate
-
-
-def expected_of(spec: Spec, store: Store, before: Estimate | None) -> MoreBudget | None:
-    """What the new goal is expected to bring; None where there is nothing to compare it with."""
     if before is None or before.interval is None or not before.standard_error:
         return None
-    return raised(reader_of(spec, store).state(), before)
+    return warning_in(reader_of(spec, store).state(), before)
 
 
-def raised(state: p.State, before: Estimate) -> MoreBudget | None:
-    """What the money in this state is expected to bring, beside the result there is; None where nothing tells."""
+def warning_in(state: p.State, before: Estimate) -> str | None:
+    """The same of the money in this state."""
     assert before.interval is not None
-    half = 0.5 * (before.interval[1] - before.interval[0])
-    width = _width(state, before)
-    if width is None:
+    half, width = 0.5 * (before.interval[1] - before.interval[0]), _width(state, before)
+    if width is None or width <= _CLEARLY:
         return None
-    found = MoreBudget(half, width * half if math.isfinite(width) else None)
-    return found if found.narrower or found.expected is None else replace(found, enough=_enough(state, before))
+    there = f"the interval there is (± {half:.4f})"
+    if math.isinf(width):
+        return (
+            "nothing more can be bought with this goal, and a goal that was changed after looking makes the "
+            f"interval wider than {there}; change it back to keep that"
+        )
+    how = f"wider than {there}" if width > 1 else f"hardly narrower than {there}, and by chance it may get wider"
+    enough = _enough(state, before)
+    todo = "Change it back to keep that: no budget is known to be enough"
+    if enough is not None:
+        todo = f"Raise the budget to {enough:,f} or more, or change it back"
+    return (
+        f"with this goal the result is expected to be ± {width * half:.4f}, {how}: one that was looked at must hold "
+        f"for every further look. {todo}"
+    )
 
 
 def _width(state: p.State, before: Estimate) -> float | None:

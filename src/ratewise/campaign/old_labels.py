@@ -13,7 +13,6 @@ about the others. For a population's mean they are not used unless their items a
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +22,15 @@ from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import warn_of_choice
+from ratewise.questions.old_labels import AT_RANDOM, BY_HAND, drawn_rates
 from ratewise.tables import Table
-
-_AT_RANDOM, _BY_HAND = "at random", "by hand"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """The labels that were there when the campaign began."""
 
-    how: Literal["at random", "by hand", "rates"]
+    how: str  # "at random", "by hand" or "rates"
     labels: int
     mean: float
     estimand: Estimand
@@ -58,7 +56,6 @@ class Start:
         return self.how == "rates"
 
     def summary(self) -> str:
-        """What was done with the labels, in words."""
         many = f"{self.labels:,} labels were there already"
         if self.how == "at random":
             return f"{many}, drawn at random: they are the first round, and cost nothing"
@@ -69,12 +66,10 @@ class Start:
         return f"{many}, picked by hand: for a population's mean they are not used; those drawn anyway cost nothing"
 
     def to_json(self) -> str:
-        """JSON text in which numbers keep every bit."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Start":
-        """The inverse of `to_json`."""
         return cls(**json.loads(text))
 
 
@@ -105,21 +100,15 @@ def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> Loaded
     if old.all():
         raise InputError(f"{where} has a label for every item; there is nothing to ask")
     drawn = spec.start.drawn
-    mean, count = float(values[old].mean()), int(old.sum())
-    if drawn == _AT_RANDOM:
+    if drawn == AT_RANDOM:
+        labels_and_ids = {name for name in (spec.start.labels, spec.items.id) if name is not None}  # no features
         for one in (ratings, table) if ratings is not None else (table,):
-            warn_of_choice(one, old, {}, apart=_ratings(spec), todo="say how they were drawn: start.drawn, 'by hand'")
-    if drawn in (_AT_RANDOM, _BY_HAND):
-        how: Literal["at random", "by hand"] = "at random" if drawn == _AT_RANDOM else "by hand"
-        return LoadedLabels(Start(how, count, mean, spec.estimand), values, np.zeros(values.size))
-    return LoadedLabels(Start("rates", count, mean, spec.estimand), values, _rates(table, drawn, old))
-
-
-def _ratings(spec: Spec) -> set[str]:
-    """Columns of labels and ids, which are no features."""
-    assert spec.start is not None
-    named = {spec.start.labels, spec.items.id}
-    return {name for name in named if name is not None}
+            todo = "say how they were drawn: start.drawn, 'by hand'"
+            warn_of_choice(one, old, {}, apart=labels_and_ids, todo=todo)
+    rated = drawn not in (AT_RANDOM, BY_HAND)
+    rates = drawn_rates(table, drawn, old, key="start.drawn") if rated else np.zeros(values.size)
+    start = Start("rates" if rated else drawn, int(old.sum()), float(values[old].mean()), spec.estimand)
+    return LoadedLabels(start, values, rates)
 
 
 def _labels(spec: Spec, table: Table, column: str) -> Floats:
@@ -127,20 +116,7 @@ def _labels(spec: Spec, table: Table, column: str) -> Floats:
     for i, text in enumerate(table.texts(column, missing="allow").tolist()):
         if text.strip():
             try:
-                out[i] = spec.rating(len(spec.raters) - 1, text)
+                out[i] = spec.rating(spec.steps[-1], text)
             except ValueError as error:
                 raise TableError(f"column {column!r} of {table.name}, row {i + 1}: {error}") from None
     return out
-
-
-def _rates(table: Table, column: str, old: NDArray[np.bool_]) -> Floats:
-    if column not in table.columns:
-        raise InputError(
-            f"start.drawn is {column!r}; write 'at random', 'by hand', or the name of a column of rates of {table.name}"
-        )
-    rates = table.numbers(column)
-    bad = ~((rates >= 0) & (rates <= 1)) | (old & (rates == 0))
-    if bad.any():
-        row = int(np.argmax(bad)) + 1
-        raise TableError(f"row {row} of {table.name} has no rate that it can have been drawn with in column {column!r}")
-    return rates

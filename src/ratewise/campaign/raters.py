@@ -11,8 +11,7 @@ from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
 from ratewise.judges.judge import Memory, Rated
 from ratewise.raters.calling import Caller
-from ratewise.raters.kind import SETTINGS, Quote, RaterPlace
-from ratewise.raters.people import PeopleSettings
+from ratewise.raters.kind import SETTINGS, Quote, RaterKind, RaterPlace
 from ratewise.raters.text import secrets_of
 from ratewise.store import audit
 from ratewise.store.desk import Rule, decided_by, median_of, name_key
@@ -38,17 +37,14 @@ class StoreMemory:
         return self.store.meta(fact_name(self.rater, name)) if self.store.exists() else None
 
     def keep(self, name: str, value: str) -> None:
-        """Keep a fact."""
         with suppress(StoreError):
             self.store.set_meta(fact_name(self.rater, name), value)
 
     def tell(self, sentence: str) -> None:
-        """Add a note to the campaign."""
         with suppress(StoreError):
             self.store.note(f"rater {self.rater!r}: {sentence}")
 
     def earlier(self) -> Iterator[Rated]:
-        """Its ratings so far."""
         for first, end in audit.pieces(int(self.store.meta("items") or 0)):
             rows = [r for r in audit.rating_rows(self.store, first, end) if r.step == self.step and r.state == ANSWERED]
             contents = {r.position: r.content for r in audit.item_contents(self.store, first, end)} if rows else {}
@@ -83,11 +79,12 @@ def check_settings(spec: Spec) -> None:
             raise InputError(f"rater {rater.name!r} {wrong}")
 
 
-def callers_of(spec: Spec, store: Store) -> list[Caller | None]:
-    """A caller for each rater; None where others ask it."""
+def callers_of(spec: Spec, store: Store) -> dict[int, Caller]:
+    """A caller for each step but those that others ask."""
     check_settings(spec)
     raters = ((step, spec.at(step)) for step in spec.steps)
-    return [_caller(rater, spec, StoreMemory(store, rater.name, step)) for step, rater in raters]
+    made = {step: _caller(rater, spec, StoreMemory(store, rater.name, step)) for step, rater in raters}
+    return {step: caller for step, caller in made.items() if caller is not None}
 
 
 def _caller(rater: RaterSpec, spec: Spec, memory: Memory) -> Caller | None:
@@ -174,12 +171,12 @@ def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:
     return [f"{name} {words[name in old, name in new]}" for name in names if old.get(name) != new.get(name)]
 
 
-def decides(settings: PeopleSettings, person: str) -> bool:
+def decides(settings: RaterKind, person: str) -> bool:
     """Whether this is the person who is asked only where the votes of others split."""
     return settings.adjudicator is not None and name_key(person) == name_key(settings.adjudicator)
 
 
-def rule_of(settings: PeopleSettings) -> Rule:
+def rule_of(settings: RaterKind) -> Rule:
     """The median of the votes; or with an adjudicator, what all say or what that person says."""
     if settings.adjudicator is not None:
         return decided_by(settings.votes, settings.adjudicator)
@@ -191,11 +188,11 @@ def rules_in_words(spec: Spec) -> tuple[str, ...]:
     return tuple(
         f"{rater.name}: {rater.settings.votes} people rate each item; {_where_they_differ(rater.settings)}"
         for rater in spec.raters
-        if isinstance(rater.settings, PeopleSettings) and rater.settings.votes > 1
+        if rater.settings.votes > 1
     )
 
 
-def _where_they_differ(settings: PeopleSettings) -> str:
+def _where_they_differ(settings: RaterKind) -> str:
     if settings.adjudicator is not None:
         return f"where they differ, {settings.adjudicator} decides"
     if settings.votes == 2:

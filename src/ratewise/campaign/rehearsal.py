@@ -21,11 +21,12 @@ from ratewise.campaign.items import Parts, looked_of
 from ratewise.campaign.learner import Refits, refit_of
 from ratewise.campaign.log import Reader, carry_out
 from ratewise.campaign.old_labels import Start
-from ratewise.campaign.strata import Codes, Inputs
+from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.design.teacher import Teacher
 from ratewise.learn.cross_fit import Rows, Trainer
+from ratewise.questions.strata import Codes
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
 from ratewise.store.queue import Units
@@ -62,7 +63,6 @@ class RehearsalPool:
 
     @property
     def items(self) -> int:
-        """How many."""
         return int(self.uniform.size)
 
     def known(self) -> tuple[Parts, Floats]:
@@ -109,7 +109,6 @@ class RehearsalPool:
         return tuple(None if own is None else (0.5 * (bounds[1] - bounds[0])) ** 2 for own in self.doubts)
 
     def worst(self, first: int, end: int) -> Units:
-        """The most that each rater can cost for each item."""
         return self.prices[first:end]
 
     def answers(self, later_raters: int) -> Floats:
@@ -141,34 +140,28 @@ class Rehearsal:
 
     @property
     def history(self) -> History:
-        """All closed rounds."""
         return self.reader.history
 
     @property
-    def open(self) -> p.OpenRound | None:
-        """The round that is under way."""
+    def open(self) -> p.Round | None:
         return self.state().open
 
     @property
     def spent(self) -> int:
-        """Money spent, in units."""
         return self.queue.totals()[1]
 
     def looked(self, first: int, end: int) -> LookedItems:
-        """Items with all that is known of them."""
         rows = self.queue.item_rows(first, end, self.terms.later_raters)
         pool = self.pool
-        found = looked_of(rows, self.parts, start=pool.start, later=pool.unknown(self.terms.wanted.bounds))
+        found = looked_of(rows, self.parts, start=pool.start, unsure=(None, *pool.unknown(self.terms.wanted.bounds)))
         if pool.trainer is not None:
             found = replace(found, x=replace(found.x, refits=self.refits.columns(first, end)))
         return found if pool.inputs is None else pool.inputs.scaled(found)
 
     def known(self, first: int, end: int) -> Floats | None:
-        """Strong ratings that were there before the campaign."""
         return None if self.pool.old is None else self.pool.old[first:end]
 
     def worst(self, first: int, end: int) -> Units:
-        """The most that each rater can cost for each item."""
         found, old = self.pool.worst(first, end), self.known(first, end)
         if old is not None:
             found = found.copy()
@@ -181,7 +174,6 @@ class Rehearsal:
         self.reader.terms = self.terms
 
     def state(self) -> p.State:
-        """The state that the log describes now."""
         return self.reader.state()
 
     def play(self, *, each_round: "Callable[[Rehearsal], None] | None" = None, most: int = 100) -> str:
@@ -192,9 +184,9 @@ class Rehearsal:
             self.actions.append(action)
             if isinstance(action, p.Done):
                 return action.reason
-            assert not isinstance(action, p.Wait), "nobody is waited for: every answer is there at once"
+            assert action is not p.Command.WAIT, "nobody is waited for: every answer is there at once"
             self.do(action, state)
-            if isinstance(action, p.Close) and each_round is not None:
+            if action is p.Command.CLOSE and each_round is not None:
                 each_round(self)
             assert self.history.rounds < most
 
@@ -202,11 +194,11 @@ class Rehearsal:
         """Carry out what the planner decides in this state (by default the present one), and answer what it asks."""
         state = self.state() if state is None else state
         assert carry_out(self.queue, self, state, action)
-        if isinstance(action, p.Train):
+        if action is p.Command.TRAIN:
             assert self.pool.trainer is not None
             self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
         if isinstance(action, p.Open):
             self.plans.append(action.plan)
         self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=self.pool.told)
-        if isinstance(action, p.Close):
+        if action is p.Command.CLOSE:
             self.state()  # takes the round in

@@ -4,10 +4,11 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ratewise.campaign.clients.patience import KeptLine
+from ratewise.campaign.clients.patience import kept_line
 from ratewise.campaign.load import is_same, load_items
 from ratewise.campaign.spec.spec import Spec, read_spec
 from ratewise.errors import InputError, RatewiseError
@@ -56,7 +57,7 @@ def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
     """Settle answers that were paid for but not saved, in the new store; their files stay."""
     store = Store.at(os.path.abspath(output), "", spec.name)
     try:
-        read = KeptLine(spec, store, store.meta("campaign") or "")
+        read = partial(kept_line, spec, store, store.meta("campaign") or "")
         outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
         if not outcomes:
             return 0

@@ -12,7 +12,7 @@ from ratewise.campaign.estimates import Look, Target, anytime_estimate, estimate
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.learner import Refits, too_little
-from ratewise.campaign.log import Closed, Reader
+from ratewise.campaign.log import Reader
 from ratewise.campaign.raters import CHANGED
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
@@ -49,18 +49,17 @@ def _drawn_from(history: History, labels: int) -> int:
 
 
 def tell_story(
-    closed: Sequence[Closed], opened: Sequence[RoundPlan], store: Store, wanted: Target
+    rounds: Sequence[p.Round], closed: Sequence[History], store: Store, wanted: Target
 ) -> list[Chapter]:  # fmt: skip
-    """Every closed round, from the log; `opened` are the plans of those that are not closed yet."""
+    """Every closed round of all rounds, with what was known after it."""
     out: list[Chapter] = []
-    before, plans = 0, [*(each.round.plan for each in closed), *opened]
-    for each in closed:
-        row, history = each.round, each.history
+    before = 0
+    for row, history in zip(rounds, closed, strict=False):
         policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
         items, labels = history.items - row.first, history.labels - before
         rate = float(history.looked.rates[row.first :, -1].mean()) if items else labels / _drawn_from(history, labels)
         spent = store.settled_before(history.items, history.again)
-        more = any(plan.look < row.number for plan in plans[row.number :])
+        more = any(later.plan.look < row.number for later in rounds[row.number :])
         found = anytime_estimate(history, wanted, more=more)
         out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
         before = history.labels
@@ -155,23 +154,19 @@ class Snapshot:
 
     @property
     def items(self) -> LoggedItems:
-        """The items as the store has them."""
         assert isinstance(self.reader.items, LoggedItems)
         return self.reader.items
 
     @property
     def facts(self) -> Facts:
-        """What was found out when the items were loaded."""
         return self.items.facts
 
     @cached_property
     def state(self) -> p.State:
-        """What the log says."""
         return self.reader.state()
 
     @cached_property
     def status(self) -> Status:
-        """Money, labels, and the estimate of the rounds that are complete."""
         return status_of(self.spec, self.store, self.state, by_rater=True)
 
     @cached_property
@@ -187,6 +182,8 @@ class Snapshot:
     @cached_property
     def pooled(self) -> Pooled | None:
         """What the estimate is computed from, for the export."""
+        if self.estimate is None:
+            return None
         return pooled_of(self.state.history, self.reader.terms.wanted, self.last_look, campaign=self.spec.name)
 
     @cached_property
@@ -228,17 +225,14 @@ class Snapshot:
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
         assert self.state.terms is self.reader.terms  # read up to now
-        opened = () if self.state.open is None else (*self.state.behind, self.state.open)
-        return tell_story(self.reader.closed, [each.plan for each in opened], self.store, self.reader.terms.wanted)
+        return tell_story(self.reader.rounds(), self.reader.closed, self.store, self.reader.terms.wanted)
 
     @cached_property
     def notes(self) -> list[tuple[str, str]]:
-        """(when, what): things worth knowing that happened on the way."""
         return self.store.notes()
 
     @cached_property
     def is_running(self) -> bool:
-        """Whether some process plans it."""
         return self.store.running()
 
     @cached_property
@@ -276,7 +270,7 @@ class Snapshot:
         seen = self.state.history.seen
         if seen is None or not seen.items or seen.by_features or not seen.phases[0].weak:
             return []
-        found = self.state.history.fits.once("drift", lambda: teacher.drift(seen))
+        found = self.state.history.once("drift", lambda: teacher.drift(seen))
         return [found.summary(teacher.campaign)]
 
     @cached_property
@@ -286,16 +280,14 @@ class Snapshot:
 
     @cached_property
     def head(self) -> str:
-        """Digest of everything written up to this moment."""
         return self.store.head()
 
     @cached_property
     def verification(self) -> Verification:
-        """Everything replayed from the seed and the log."""
         return self.verify()
 
     def verify(self, head: str | None = None) -> Verification:
         """Verify the store, also against a head that somebody kept: all that it stands for must still be there."""
-        found = verify_log(self.spec, self.store, self.items, self.reader, head=head)
+        found = verify_log(self.spec, self.store, self.reader, head=head)
         found.told += self.told
         return found

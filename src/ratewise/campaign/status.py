@@ -14,7 +14,7 @@ from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.document import FactTable, Part
 from ratewise.core.estimate import Estimate
-from ratewise.core.result import Result
+from ratewise.core.result import Result, fields_in_json
 from ratewise.judges.judge import told_of_servers
 from ratewise.store.money import to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
@@ -76,7 +76,6 @@ class Status(Result):
         return None if self.budget is None else self.budget - self.spent - self.reserved
 
     def summary(self) -> str:
-        """One line for people."""
         of = "" if self.budget is None else f" of {self.budget:f}"
         known = "no round is complete yet" if self.lead is None else self.lead.summary()
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
@@ -95,33 +94,22 @@ class Status(Result):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON; amounts as text, so that they stay exact."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("budget", "spent", "reserved"):
-            out[name] = None if out[name] is None else f"{out[name]:f}"
-        out["spent_by"] = None if self.spent_by is None else {name: f"{paid:f}" for name, paid in self.spent_by.items()}
-        out["left"] = None if self.left is None else f"{self.left:f}"
-        for name in ("estimate", "final"):
-            out[name] = None if out[name] is None else out[name].to_dict()
-        out["votes"], out["servers"] = list(self.votes), list(self.servers)
-        return out
+        return fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}
 
 
-@dataclass(slots=True, eq=False)
-class Watch:
-    """Reports how a run goes, now and then."""
+def telling(
+    spec: Spec, store: Store, progress: Callable[[Status], None], *, every: float = 0.25
+) -> Callable[[State], None]:
+    """What is told of each state of a run: its status, once in so many seconds."""
+    last = -math.inf
 
-    spec: Spec
-    store: Store
-    tell: Callable[[Status], None]
-    every: float = 0.25  # seconds
-    _last: float = -math.inf
+    def tell(state: State) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every:
+            progress(status_of(spec, store, state))
+            last = time.monotonic()
 
-    def __call__(self, state: State) -> None:
-        """Called whenever something may have changed."""
-        if time.monotonic() - self._last >= self.every:
-            self.tell(status_of(self.spec, self.store, state))
-            self._last = time.monotonic()
+    return tell
 
 
 def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False) -> Status:

@@ -24,16 +24,10 @@ from numpy.typing import NDArray
 from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.spec.spec import InputsSpec
 from ratewise.core.checks import Floats
-from ratewise.core.ratings import Mask
-from ratewise.design.chain import carried
-from ratewise.design.rounds import below_one, learned_rating
-from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Seen
+from ratewise.design.seen import Seen
 from ratewise.errors import InputError, TableError
-from ratewise.questions.export_terms import ExportTerms, Pooled
-from ratewise.questions.strata import InputPlan, TableStrata, read_strata
+from ratewise.questions.strata import Codes, InputPlan, TableStrata, read_strata
 from ratewise.tables import Table
-
-Codes = NDArray[np.intp]
 
 _FIRST = 2  # items of every stratum that come before all others: an estimate needs them
 _MOST_COLUMNS = 20  # strata that become columns to learn from
@@ -61,12 +55,10 @@ class Inputs:
         return float(np.average(self.centres, weights=self.sizes))
 
     def to_json(self) -> str:
-        """JSON text in which numbers keep every bit."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Inputs":
-        """The inverse of `to_json`."""
         data = json.loads(text)
         listed = {name: tuple(data[name]) for name in ("names", "sizes", "shares", "centres")}
         return cls(column=data["column"], **listed)
@@ -97,11 +89,36 @@ class Inputs:
         return replace(looked, x=x, values=c + w[:, None] * (looked.values - m[:, None]), rated=looked.values)
 
     def as_rated(self, values: Floats, code: Codes) -> Floats:
-        """The inverse: on the scale of the ratings."""
+        """The inverse of `scaled`: on the scale of the ratings."""
         w, m = self.weights[code], np.array(self.centres)[code]
         if values.ndim == 2:
             w, m = w[:, None], m[:, None]
         return np.asarray(m + (values - self.middle) / w)
+
+    def own_scale(self, history: History) -> Seen:
+        """What was bought on the scale of the ratings, to learn f on, with rates that are pooled within strata.
+
+        On the scale of plans a rating near its stratum's mean and one at the end of the scale look alike, and the range
+        that f is kept in would hang on whether a rare rating of a heavy stratum has a label: a bias.
+        """
+        seen, code, mass = history.seen, history.looked.strata, history.stratum_mass
+        assert seen is not None
+        assert code is not None
+        assert mass is not None
+        own = seen.x.uncertainty
+        uncertainty = None if own is None else own / self.weights[code] ** 2
+        x = replace(seen.x, weak=self.as_rated(seen.x.weak, code), uncertainty=uncertainty)
+        strong = _whole(self.as_rated(seen.strong, code))
+        return Seen(x, strong, seen.phases, mass / np.bincount(code)[code] * seen.items)
+
+    @property
+    def size_of(self) -> dict[str, float]:
+        return dict(zip(self.names, map(float, self.sizes), strict=True))
+
+    def lacks_any(self, looked: LookedItems) -> bool:
+        """Whether some stratum has no item looked at."""
+        assert looked.strata is not None
+        return bool(np.bincount(looked.strata, minlength=len(self.names)).min() == 0)
 
     def item_weights(self, code: Codes) -> Floats:
         """W_s T/T_s of items that were looked at: 1 on average."""
@@ -160,60 +177,10 @@ def _plan(path: Path, column: str) -> InputPlan:
     return plan
 
 
-# The estimate
-
-
-def stratified(history: History, inputs: Inputs, terms: ExportTerms) -> Pooled | None:
-    """All rounds as one draw from each stratum; `None` while some stratum has no item looked at."""
-    looked, code = history.looked, history.looked.strata
-    assert code is not None
-    assert looked.rated is not None
-    if np.bincount(code, minlength=len(inputs.names)).min() == 0:
-        return None
-    weak, rates, asked, factor = history.fits.once(("strata", inputs), lambda: _parts(history, inputs, code))
-    sizes = dict(zip(inputs.names, map(float, inputs.sizes), strict=True))
-    terms = replace(terms, variance_factor=factor, method="difference" if weak.ndim == 1 else "auto", sizes=sizes)
-    strong, names = np.asarray(looked.rated[:, -1]), np.array(inputs.names)[code]
-    return Pooled(terms, np.clip(weak, terms.low, terms.high), strong, rates, asked, strata=names)
-
-
 def _whole(values: Floats) -> Floats:
     """Round values that were whole numbers before they were scaled."""
     near = np.round(values)
     return np.asarray(np.where(np.abs(values - near) < 1e-9, near, values))
-
-
-def _parts(history: History, inputs: Inputs, code: Codes) -> tuple[Floats, Floats, Mask, float]:
-    """f in the weak rating's place, rates, which items were asked for, and the factor for what learning adds."""
-    looked, seen = history.looked, history.seen
-    use, asked = ~np.isnan(looked.values[:, -1]), looked.selected[:, -1]
-    if history.alone or asked.all():
-        return np.zeros(use.size), np.ones(use.size), np.ones(use.size, dtype=np.bool_), 1.0
-    if seen is None:
-        said = np.column_stack([looked.x.weak, looked.values[:, :-1]])
-        before = np.column_stack([np.ones(use.size, dtype=np.bool_), looked.selected[:, :-1]])
-        return inputs.as_rated(np.where(before, carried(said), np.nan), code), looked.rates, asked, 1.0
-    assert history.stratum_mass is not None
-    counts = np.bincount(code)
-    rates = np.clip(history.stratum_mass / counts[code], LEAST_RATE, 1.0)
-    own = _own_scale(seen, inputs, code, rates)
-    f, factor = own.x.weak, 1.0
-    if np.count_nonzero(use) >= FEWEST_TO_LEARN:
-        rating = learned_rating(own)
-        f, factor = rating.values, rating.factor
-        rates = below_one(rates, asked)
-    return f, rates, asked, factor
-
-
-def _own_scale(seen: Seen, inputs: Inputs, code: Codes, rates: Floats) -> Seen:
-    """What was bought on the scale of the ratings, to learn f on.
-
-    On the scale of plans a rating near its stratum's mean and one at the end of the scale look alike, and the range
-    that f is kept in would hang on whether a rare rating of a heavy stratum has a label: a bias.
-    """
-    uncertainty = None if seen.x.uncertainty is None else seen.x.uncertainty / inputs.weights[code] ** 2
-    x = replace(seen.x, weak=inputs.as_rated(seen.x.weak, code), uncertainty=uncertainty)
-    return Seen(x, _whole(inputs.as_rated(seen.strong, code)), seen.phases, rates * seen.items)
 
 
 def largest_rating_off(inputs: Inputs | None, strong: Floats, code: Codes | None) -> float:

@@ -10,28 +10,28 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.history import History, LookedItems, RoundPlan
-from ratewise.campaign.items import LoggedItems, empty_history, later_raters
+from ratewise.campaign.draws import draw_batch, drawn_together, holdings, new_batch, new_draws, second_draw
+from ratewise.campaign.history import History, RoundPlan
+from ratewise.campaign.items import LoggedItems, empty_history
 from ratewise.campaign.load import contents_of, is_same, open_pool
-from ratewise.campaign.log import LoggedRound, Reader, with_open
-from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
-from ratewise.campaign.planner.outcomes import hourly, rater_of
+from ratewise.campaign.log import Reader, with_open
+from ratewise.campaign.outcomes import hourly
 from ratewise.campaign.raters import StoreMemory, as_stored, is_quoted, quote_of, rule_of
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
 from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
-from ratewise.core.result import Result
+from ratewise.core.result import Result, fields_in_json
+from ratewise.design.rounds import RoundDraw
 from ratewise.errors import RatewiseError, StoreError
 from ratewise.raters.kind import Reread
-from ratewise.raters.people import PeopleSettings
 from ratewise.raters.text import one_line
 from ratewise.store import audit
 from ratewise.store.desk import Vote
@@ -68,16 +68,13 @@ class Verification(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing differs."""
         return not self.differences
 
     def differ(self, what: str) -> None:
-        """Note a difference."""
         self.differences.append(what)
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {"passed": self.passed, **{name: getattr(self, name) for name in self.__slots__}}
+        return {"passed": self.passed, **fields_in_json(self)}
 
     def __str__(self) -> str:
         return "\n".join(self._verdict())
@@ -136,12 +133,13 @@ def check_chain(store: Store, head: str | None, found: Verification) -> None:
             found.differ(problem)
 
 
-def verify_log(
-    spec: Spec, store: Store, items: LoggedItems, reader: Reader, *, head: str | None = None
-) -> Verification:
+def verify_log(spec: Spec, store: Store, reader: Reader, *, head: str | None = None) -> Verification:
     """Check everything; the reader gives terms and rounds. Whatever is wrong in the log is reported, never raised."""
-    look = _Replay(spec, store, items, reader)
-    look.run("the file", look.file)
+    assert isinstance(reader.items, LoggedItems)
+    look = _Replay(spec, store, reader.items, reader)
+    with look.found.telling("the file"):
+        for problem in store.damage():
+            look.differ(f"the database says of itself: {problem}")
     check_chain(store, head, look.found)
     checks: tuple[tuple[str, Callable[[], None]], ...] = (
         ("the items", look.items_and_order), ("the pool", look.pool), ("the prices", look.prices),
@@ -149,7 +147,8 @@ def verify_log(
         ("the answers", look.answers), ("the ledger", look.money),
     )  # fmt: skip
     for where, check in checks:
-        look.run(where, check)
+        with look.found.telling(where):
+            check()
     return look.found
 
 
@@ -162,29 +161,17 @@ class _Replay:
     items: LoggedItems
     reader: Reader
     found: Verification = field(default_factory=Verification)
-    rounds: list[LoggedRound] = field(default_factory=list)
+    rounds: list[p.Round] = field(default_factory=list)
     whole: bool = False  # whether all items are there
     closed: list[History] = field(init=False)  # what was known after no round, the first, the second, …
-    opened: list[p.OpenRound] = field(default_factory=list)  # all rounds so far, whether or not they are closed
-
-    def run(self, where: str, check: Callable[[], None]) -> None:
-        """Do one check."""
-        with self.found.telling(where):
-            check()
+    opened: list[p.Round] = field(default_factory=list)  # all rounds so far, whether or not they are closed
 
     def differ(self, what: str) -> None:
-        """Note a difference."""
         self.found.differ(what)
 
     @property
     def pieces(self) -> Iterator[tuple[int, int]]:
-        """Pieces of all items."""
         return iter(audit.pieces(self.items.facts.items))
-
-    def file(self) -> None:
-        """The database finds nothing wrong with its own file."""
-        for problem in self.store.damage():
-            self.differ(f"the database says of itself: {problem}")
 
     # Items
 
@@ -236,11 +223,11 @@ class _Replay:
         for row, stored in zip(audit.item_contents(self.store, first, end), old.tolist(), strict=True):
             said = json.loads(row.content)[start.labels]
             blank = said is None or not str(said).strip()
-            right = math.nan if blank else self.spec.rating(len(self.spec.raters) - 1, said)
+            right = math.nan if blank else self.spec.rating(self.spec.steps[-1], said)
             if not (stored == right or (math.isnan(stored) and math.isnan(right))):
                 self.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
         for r in audit.rating_rows(self.store, first, end):
-            known = old[r.position - first] if r.step == later_raters(self.spec) else math.nan
+            known = old[r.position - first] if r.step == self.spec.steps[-1] else math.nan
             if not math.isnan(known) and r.value != known:
                 self.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
         return old
@@ -272,11 +259,11 @@ class _Replay:
         if there is not None:
             self.found.told.append(f"items were not compared with {table}: {there}")
             return
-        pool = open_pool(self.spec, seed=seed)
-        if pool.rows != facts.pool:
-            self.differ(f"{table} has {pool.rows:,} rows, and the campaign began with {facts.pool:,}")
+        relation, pool = open_pool(self.spec, seed=seed)
+        if pool != facts.pool:
+            self.differ(f"{table} has {pool:,} rows, and the campaign began with {facts.pool:,}")
         stored = {row.id: row.content for span in self.pieces for row in audit.item_contents(self.store, *span)}
-        for rows in pool.relation.scan(rows=_ROWS):
+        for rows in relation.scan(rows=_ROWS):
             for id, content in zip(rows.texts(self.spec.items.id or "id").tolist(), contents_of(rows), strict=True):
                 if stored.get(id) != content:
                     what = "is not stored" if id not in stored else "is stored otherwise"
@@ -331,7 +318,6 @@ class _Replay:
     # Rounds
 
     def read_rounds(self) -> None:
-        """The rounds can be read."""
         self.rounds = self.reader.rounds()
 
     def plans(self) -> None:
@@ -340,7 +326,7 @@ class _Replay:
             return
         self.closed = [empty_history(self.spec, self.items.facts, self.reader.terms)]
         free = self.store.meta("goal changed") is not None
-        known = {closed.round.number: closed.history for closed in self.reader.closed}  # of this look, with their fits
+        known = {each.rounds: each for each in self.reader.closed}  # of this look, with their fits
         for row in self.rounds:
             where = f"round {row.number}"
             self.found.rounds += 1
@@ -364,7 +350,7 @@ class _Replay:
         with self.found.telling("the refits"):
             self._refits()
 
-    def _misfits(self, row: LoggedRound) -> Iterator[str]:
+    def _misfits(self, row: p.Round) -> Iterator[str]:
         """What cannot be right about a round's place and what it says it was learned from."""
         at, closed = self.opened[-1].end if self.opened else 0, len(self.closed) - 1
         if row.first != at or row.number != len(self.opened) + 1:
@@ -376,7 +362,7 @@ class _Replay:
         if bool(row.plan.people) != (row.plan.look < row.number - 1):
             yield f"was learned from {row.plan.look} rounds, with {row.plan.people} people at work meanwhile"
 
-    def _state_before(self, row: LoggedRound) -> p.State:
+    def _state_before(self, row: p.Round) -> p.State:
         """The state that a round was planned from: closed rounds, and those that were open without their answers."""
         known, terms = self.closed[row.plan.look], self.reader.terms
         spent = self.store.settled_before(known.items, known.again)
@@ -414,13 +400,13 @@ class _Replay:
             if not _same(rule.get(name), right.get(name)):
                 self.differ(f"{where}: {name} of its rule is not what earlier rounds give")
 
-    def _batches(self, now: p.OpenRound, *, closed: bool) -> None:
+    def _batches(self, now: p.Round, *, closed: bool) -> None:
         """Batches follow each other within the round's money, and each hold was given back once."""
         where, at, store = f"round {now.number}", now.first, self.store
         if any(not 0 <= b.first <= b.end <= self.items.facts.items for b in now.batches):
             self.differ(f"{where} has taken up items that are not there; there are {self.items.facts.items:,}")
             return
-        stops = {stage.stop for stage in now.plan.stages(later_raters(self.spec))[:-1]}
+        stops = {stage.stop for stage in now.plan.stages(self.spec.steps[-1])[:-1]}
         for b in now.batches:
             here = f"items {b.first} to {b.end - 1}"
             if b.first != at or b.end <= b.first:
@@ -445,57 +431,52 @@ class _Replay:
         if sum(b.cost for b in now.batches) > now.plan.spend:
             self.differ(f"{where} has bound more than its money")
 
-    def _draws(self, now: p.OpenRound) -> None:
+    def _draws(self, now: p.Round) -> None:
         """Rates are those of the stored rule, and draws those of the stored rates."""
         where = f"round {now.number}"
         for first, end in drawn_together(now):
             if end <= first:
                 continue
             looked, worst = self.items.looked(first, end), self.items.worst(first, end)
-            again = p.draw_batch(self._drawn_on, now, looked, worst)
-            self._compare_draws(looked, again, first, where)
+            again = draw_batch(self._drawn_on, now, looked, worst)
             right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
             cost = sum(b.cost for b in now.batches if first <= b.first < end)
             if cost != right:
                 what = f"stored to cost {shown(cost)}; by their prices {shown(right)}"
                 self.differ(f"{where}, items {first} to {end - 1}: {what}")
-            self._factor(now, again, where)
+            if again.factor is None:  # draws are those of the stored rates, of steps that somebody asks
+                asked = (looked.uniform[:, None] < looked.rates) & again.asked.any(axis=0)
+                again = replace(again, asked=asked)
+            self._compare(where, range(first, end), RoundDraw(looked.rates, looked.selected, now.factor), again)
 
-    def _factor(self, now: p.OpenRound, again: Any, where: str) -> None:
-        if not _same(now.factor, again.factor):
-            self.differ(f"{where}: the factor of its rates is {now.factor!r}, not {again.factor!r}")
-
-    def _second_look(self, now: p.OpenRound) -> None:
+    def _second_look(self, now: p.Round) -> None:
         """Items passed over were drawn again by the stored rule and the hash of their random numbers."""
         where, stored, past = f"round {now.number}", self.store.again(now.plan.again), self._drawn_on
         if not stored.positions.size:
             return
-        again = p.second_draw(past, now, self.items.worst(0, past.items))
-        self.found.draws += stored.positions.size
+        again = second_draw(past, now, self.items.worst(0, past.items))
         if not np.array_equal(stored.positions, again.rows.positions):
             self.differ(f"{where}: the items drawn again are not those that were passed over")
             return
-        for i in np.flatnonzero(~np.isclose(stored.rates, again.rows.rates, rtol=_CLOSE, atol=0)).tolist():
-            rate, right = stored.rates[i], again.rows.rates[i]
-            self.differ(f"{where}, item {stored.positions[i]}: rate {rate!r} is not {right!r}")
-        for i in np.flatnonzero(stored.selected != again.rows.selected).tolist():
-            said = "drawn again" if stored.selected[i] else "not drawn again"
-            self._misdrawn(where, stored.positions[i], said)
-        self._factor(now, again, where)
+        made, right = (
+            RoundDraw(rows.rates[:, None], rows.selected[:, None], factor)
+            for rows, factor in ((stored, now.factor), (again.rows, again.factor))
+        )
+        self._compare(where, stored.positions.tolist(), made, right, how=" again")
 
-    def _misdrawn(self, where: str, position: int, said: str) -> None:
-        self.differ(f"{where}, item {position}: stored as {said}, which its random number and rate do not give")
-
-    def _compare_draws(self, looked: LookedItems, again: p.BatchDraw, first: int, where: str) -> None:
-        off = ~np.isclose(looked.rates, again.rates, rtol=_CLOSE, atol=0)
+    def _compare(
+        self, where: str, positions: Sequence[int], stored: RoundDraw, right: RoundDraw, how: str = ""
+    ) -> None:
+        """Stored rates and draws against what they should be."""
+        off = ~np.isclose(stored.rates, right.rates, rtol=_CLOSE, atol=0)
         for i, k in zip(*np.nonzero(off), strict=True):
-            self.differ(f"{where}, item {first + i}: rate {looked.rates[i, k]!r} is not {again.rates[i, k]!r}")
-        clear = again.selected if again.factor is not None else looked.uniform[:, None] < looked.rates
-        if again.factor is None:
-            clear = clear & again.selected.any(axis=0)  # steps that nobody asks, where strong ratings are bought alone
-        for i, k in zip(*np.nonzero(clear != looked.selected), strict=True):
-            self._misdrawn(where, first + i, "drawn" if looked.selected[i, k] else "not drawn")
-        self.found.draws += looked.rates.size
+            self.differ(f"{where}, item {positions[i]}: rate {stored.rates[i, k]!r} is not {right.rates[i, k]!r}")
+        for i, k in zip(*np.nonzero(stored.asked != right.asked), strict=True):
+            said = f"{'drawn' if stored.asked[i, k] else 'not drawn'}{how}"
+            self.differ(f"{where}, item {positions[i]}: stored as {said}, which its random number and rate do not give")
+        if not _same(stored.factor, right.factor):
+            self.differ(f"{where}: the factor of its rates is {stored.factor!r}, not {right.factor!r}")
+        self.found.draws += stored.rates.size
 
     def _refits(self) -> None:
         """Each refit is of rounds that are closed, of their labels, and of all items."""
@@ -532,10 +513,10 @@ class _Replay:
             for stray in (*rows(self.store, -_END, 0), *rows(self.store, at, _END)):
                 self.differ(f"item {stray.position}: {name}, though no round has taken it up")
 
-    def _questions_of(self, row: LoggedRound, first: int, end: int) -> None:
+    def _questions_of(self, row: p.Round, first: int, end: int) -> None:
         store = self.store
         ratings = {(r.position, r.step): r for r in audit.rating_rows(store, first, end)}
-        second = {(x.position, later_raters(self.spec)) for x in audit.again_rows(store, first, end) if x.selected}
+        second = {(x.position, self.spec.steps[-1]) for x in audit.again_rows(store, first, end) if x.selected}
         wanted = second | {(x.position, x.step) for x in audit.draw_rows(store, first, end) if x.selected}
         if row.plan.asks_first:
             wanted |= {(position, 0) for position in range(first, end)}
@@ -555,12 +536,12 @@ class _Replay:
         for (position, step), r in ratings.items():
             self.found.ratings += 1
             with self.found.telling(f"item {position}, rater {step}"):
-                k = rater_of(self.spec, step)
+                k = self.spec.index(step)
                 open_too_long = r.state == OPEN and row.items is not None and (position, step) not in second
                 said, money = votes.pop((position, step), []), paid.pop((position, step), {})
                 where = f"item {position}, rater {self.spec.raters[k].name!r}"
                 for problem in (
-                    *(["no answer, though its round is closed"] if open_too_long else []), *_rating(self.spec, r, k),
+                    *(["no answer, though its round is closed"] if open_too_long else []), *_rating(self.spec, r),
                     *_votes(r, said, money, self.spec.raters[k]),
                     *_payments(r, money, int(worst[position - first, k]), self.spec.raters[k]),
                 ):  # fmt: skip
@@ -574,22 +555,22 @@ class _Replay:
     def answers(self) -> None:
         """Ratings by a column or a recording are read again where they come from, and are what it gives."""
         spec = self.spec
-        sources = {k: source for k in range(len(spec.raters)) if (source := self._source(k)) is not None}
+        sources = {step: source for step in spec.steps if (source := self._source(step)) is not None}
         for first, end in self.pieces if sources else ():
-            rows = [r for r in audit.rating_rows(self.store, first, end) if rater_of(spec, r.step) in sources]
+            rows = [r for r in audit.rating_rows(self.store, first, end) if r.step in sources]
             contents = {r.position: r for r in audit.item_contents(self.store, first, end)} if rows else {}
             for row in rows:
-                k = rater_of(spec, row.step)
-                where = f"item {row.position}, rater {spec.raters[k].name!r}"
+                rater = spec.at(row.step)
+                where = f"item {row.position}, rater {rater.name!r}"
                 with self.found.telling(where):
                     item = contents[row.position]
-                    raw = sources[k](item.id, json.loads(item.content)) or ()
-                    for problem in _compared(spec.raters[k], row, [_number(spec, k, each) for each in raw]):
+                    raw = sources[row.step](item.id, json.loads(item.content)) or ()
+                    for problem in _compared(rater, row, [_number(spec, row.step, each) for each in raw]):
                         self.differ(f"{where}: {problem}")
 
-    def _source(self, k: int) -> Reread | None:
+    def _source(self, step: int) -> Reread | None:
         """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
-        rater = self.spec.raters[k]
+        rater = self.spec.at(step)
         if not rater.settings.is_written:
             return None
         try:
@@ -651,13 +632,13 @@ def _same(a: Any, b: Any) -> bool:
 # What is wrong with one question
 
 
-def _rating(spec: Spec, r: Any, k: int) -> Iterator[str]:
+def _rating(spec: Spec, r: Any) -> Iterator[str]:
     """What is wrong with a rating for itself."""
     if (r.state == ANSWERED) != (r.value is not None):
         yield "its state does not fit its value"
     if r.value is not None:
         try:
-            if spec.rating(k, r.value) != r.value:
+            if spec.rating(r.step, r.value) != r.value:
                 yield f"{r.value!r} is not on the scale"
         except ValueError as error:
             yield str(error)
@@ -669,14 +650,14 @@ def _votes(r: Any, votes: Sequence[Vote], money: _Payments, rater: RaterSpec) ->
     A question that was given up may lack some votes, and one that a process answered has none.
     """
     settings, settled = rater.settings, money.get("settle", {})
-    if not isinstance(settings, PeopleSettings) or not votes:
+    if not votes:
         return
     verdict = rule_of(settings)(votes)
     if verdict is None and r.state == ANSWERED:
         yield f"rated, though only {len(votes)} people have answered"
     if verdict is not None and (r.state == OPEN or verdict.value != r.value):
         yield f"{r.value!r} is not what the people's answers come to"
-    if settings.per_hour is not None and r.state != OPEN and r.value is not None:
+    if settings.paid_by_hour and r.state != OPEN and r.value is not None:
         right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
         if paid != [right]:
             yield f"paid {', '.join(map(shown, paid))}; its seconds come to {shown(right)}"
@@ -708,10 +689,10 @@ def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterato
             yield f"paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
 
 
-def _number(spec: Spec, k: int, raw: object) -> float | None:
+def _number(spec: Spec, step: int, raw: object) -> float | None:
     """The answer as a number; `None` where it is no rating."""
     try:
-        return None if raw is None else spec.rating(k, raw)
+        return None if raw is None else spec.rating(step, raw)
     except ValueError:
         return None
 

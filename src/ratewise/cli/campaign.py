@@ -232,9 +232,9 @@ def export(
         return
     refuse(rater is not None or bool(hold), "--rater and --hold go with --questions")
     with Campaign.at(campaign).look() as now:
-        done = export_to(now, output, **what)
+        (shown, said), head = export_to(now, output, **what), now.head
     if json or output != "-":
-        tell({"output": output, **done.shown, "head": done.head}, f"{done.said}\n{_HEAD.format(done.head)}", json=json)
+        tell({"output": output, **shown, "head": head}, f"{said}\n{_HEAD.format(head)}", json=json)
 
 
 def _export_questions(campaign: "Campaign", output: str, *, rater: str | None, hold: float, json: bool) -> None:

@@ -8,6 +8,7 @@ import html
 import math
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from types import NoneType
@@ -134,6 +135,8 @@ def _in_json(value: Any) -> Any:
         return {name: _in_json(one) for name, one in value.items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, Decimal):  # as text, so that it stays exact
+        return f"{value:f}"
     return [_in_json(one) for one in value] if isinstance(value, list | tuple) else value
 
 

@@ -68,16 +68,21 @@ def read_before(table: Table, strong: str, drawn: str, estimand: Estimand) -> Be
     if drawn == BY_HAND:
         known = estimand == "pool"
         return Before(drawn, np.where(labelled & known, 1.0, 0.0), labelled, known=known, teach=not known)
-    if drawn not in table.columns:
+    return Before(drawn, drawn_rates(table, drawn, labelled), labelled, known=False, teach=False)
+
+
+def drawn_rates(table: Table, column: str, labelled: Mask, *, key: str = "drawn") -> Floats:
+    """The rates that labels were drawn with, by a column of the table that this key names."""
+    if column not in table.columns:
         raise InputError(
-            f"drawn is {drawn!r}; write 'at random', 'by hand', or the name of a column of rates of {table.name}"
+            f"{key} is {column!r}; write 'at random', 'by hand', or the name of a column of rates of {table.name}"
         )
-    rates = table.numbers(drawn)
+    rates = table.numbers(column)
     bad = ~((rates >= 0) & (rates <= 1)) | (labelled & (rates == 0))
     if bad.any():
         row = int(np.argmax(bad)) + 1
-        raise TableError(f"row {row} of {table.name} has no rate that it can have been drawn with in column {drawn!r}")
-    return Before(drawn, rates, labelled, known=False, teach=False)
+        raise TableError(f"row {row} of {table.name} has no rate that it can have been drawn with in column {column!r}")
+    return rates
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,6 +110,21 @@ class RaterKind:
         return 1
 
     @property
+    def adjudicator(self) -> str | None:
+        """The person who decides where votes split."""
+        return None
+
+    @property
+    def paid_by_hour(self) -> bool:
+        """Whether its answers are paid by the time that they take."""
+        return False
+
+    @property
+    def hidden_share(self) -> float:
+        """Share of questions that are checks or repeats."""
+        return 0.0
+
+    @property
     def doubts(self) -> bool:
         """Whether answers come with an uncertainty."""
         return False

@@ -67,6 +67,11 @@ class PeopleSettings(RaterKind):
     repeats: Annotated[float, Field(ge=0, le=_MOST_HIDDEN), Says(f"a number from 0 to {_MOST_HIDDEN:g}")] = 0.0
 
     @property
+    def paid_by_hour(self) -> bool:
+        """Whether answers are paid by the time that they take."""
+        return self.per_hour is not None
+
+    @property
     def hidden_share(self) -> float:
         """Share of questions that are checks or repeats."""
         return self.checks + self.repeats

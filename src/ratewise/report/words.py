@@ -119,8 +119,8 @@ def ends_of(e: Estimate) -> str:
 def story_points(now: Snapshot) -> list[Point]:
     """After each round: the money, the estimate, and what the strong ratings alone say."""
     return [
-        (float(to_money(chapter.spent)), chapter.estimate, human_only(closed.history, now))
-        for chapter, closed in zip(now.story, now.reader.closed, strict=True)
+        (float(to_money(chapter.spent)), chapter.estimate, human_only(known, now))
+        for chapter, known in zip(now.story, now.reader.closed, strict=True)
     ]
 
 

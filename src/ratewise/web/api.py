@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ratewise.campaign.clients.people import PageAnswer, Task
+from ratewise.campaign.clients.people import Task
 from ratewise.campaign.clients.respondents import LONGEST_COMMENT
 from ratewise.errors import InputError, OutsideError, StoreError
 from ratewise.store.accounts import Session
@@ -107,13 +107,13 @@ def _answers(service: Service, session: Session, body: Body) -> Response:
     key = body.text("key", longest=_LONGEST_KEY)
     if "rating" not in body.values:
         raise RefusedError(422, "rating is missing; send null where you cannot tell")
-    reply = PageAnswer(
-        body.values["rating"], body.text("comment", longest=LONGEST_COMMENT, default="").strip(),
-        body.number("seconds"), body.truth("flagged"),
-    )  # fmt: skip
+    comment = body.text("comment", longest=LONGEST_COMMENT, default="").strip()
+    seconds, flagged = body.number("seconds"), body.truth("flagged")
     with service.turn() as desk:
         try:
-            taken = desk.answer(session.name, key, reply)
+            taken = desk.answer(
+                session.name, key, body.values["rating"], comment=comment, seconds=seconds, flagged=flagged
+            )
         except InputError as error:
             raise RefusedError(422, str(error)) from None
         done = desk.done(session.name)

@@ -100,8 +100,8 @@ def _numbers(found: Estimate | None) -> dict[str, Any] | None:
 def _history(now: Snapshot) -> list[dict[str, Any]]:
     """After each round: money, the estimate, and what people's answers alone said."""
     out = []
-    for chapter, closed in zip(now.story, now.reader.closed, strict=True):
-        e, alone = chapter.estimate, human_only(closed.history, now)
+    for chapter, known in zip(now.story, now.reader.closed, strict=True):
+        e, alone = chapter.estimate, human_only(known, now)
         out.append({
             "spent": float(to_money(chapter.spent)), "value": None if e is None else e.value,
             "low": None if e is None else e.low, "high": None if e is None else e.high,

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.people import PageAnswer
-from ratewise.campaign.clients.quality import agrees, known_items
+from ratewise.campaign.clients.people import agrees, known_items
 from ratewise.campaign.clients.respondents import Respondent
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.errors import RatewiseError
@@ -61,7 +60,7 @@ def play(campaign, person="ann", answer=right, most=None):
     out = []
     with campaign.labelling() as desk:
         while (most is None or len(out) < most) and (task := desk.next(person)) is not None:
-            assert desk.answer(person, task.key, PageAnswer(answer(task.item["question"]), seconds=2.0)) == "new"
+            assert desk.answer(person, task.key, answer(task.item["question"]), seconds=2.0) == "new"
             out.append(task)
     return out
 
@@ -134,7 +133,7 @@ def test_no_byte_tells_a_check_from_a_question(campaign):
             told = task.to_dict()
             shapes.add((tuple(told), tuple(told["item"]), len(told["key"]), task.lease, task.compares))
             left.append(desk.left("ann"))
-            desk.answer("ann", task.key, PageAnswer(1))
+            desk.answer("ann", task.key, 1)
             assert desk.done("ann") == len(left)
     assert any(row.what == "check" for row in audit_of(campaign))
     assert len(shapes) == 1
@@ -146,12 +145,12 @@ def test_the_same_answer_counts_once_and_undo_takes_the_payment_back(campaign):
         while True:
             task = desk.next("ann")
             spent = desk.store.totals()[1]
-            assert desk.answer("ann", task.key, PageAnswer(1, "so")) == "new"
+            assert desk.answer("ann", task.key, 1, comment="so") == "new"
             if "What is k" in task.item["question"]:
                 break
-        assert desk.answer("ann", task.key, PageAnswer(1, "so")) == "same"
-        assert desk.answer("ann", task.key, PageAnswer(0)) == "another"
-        assert desk.answer("eve", task.key, PageAnswer(0)) == "unknown"
+        assert desk.answer("ann", task.key, 1, comment="so") == "same"
+        assert desk.answer("ann", task.key, 0) == "another"
+        assert desk.answer("eve", task.key, 0) == "unknown"
         assert desk.store.totals()[1] == spent + 10**9
         undone = desk.undo("ann")
         key = undone.key
@@ -159,7 +158,7 @@ def test_the_same_answer_counts_once_and_undo_takes_the_payment_back(campaign):
         assert desk.store.totals()[1] == spent
         again = desk.next("ann")
         assert (again.key, again.item) == (key, task.item)
-        assert desk.answer("ann", task.key, PageAnswer(1)) == "too late"
+        assert desk.answer("ann", task.key, 1) == "too late"
         assert desk.skip("ann", key) == "new"
         assert desk.next("ann").item != task.item
     assert campaign.verify().differences == []
@@ -175,7 +174,7 @@ def test_training_comes_first_tells_the_answer_and_has_a_pass_mark(campaign):
                 task = desk.next("ann")
                 assert task.training == (n + 1, 4)
                 given = right(task.item["question"]) if rating is None else rating
-                assert desk.answer("ann", task.key, PageAnswer(given)) == "new"
+                assert desk.answer("ann", task.key, given) == "new"
                 told = desk.feedback("ann", task.key)
                 assert (told.right, told.expected, told.why) == (
                     given == n % 2, ["No", "Yes"][n % 2], f"*because* {n}"
@@ -197,7 +196,7 @@ def test_comparisons_have_sides_of_their_own(tmp_path):
         for _ in range(14):
             task = desk.next("ann")
             liked = "a" if task.item["a"].startswith("R") else "b"
-            desk.answer("ann", task.key, PageAnswer(liked))
+            desk.answer("ann", task.key, liked)
     found = [row for row in audit_of(campaign) if row.state == "answered"]
     assert len(found) > 1
     assert all(row.agrees and row.value == 0.0 for row in found)

@@ -5,9 +5,8 @@ Whole campaigns: faults/test_broken_raters.py.
 
 import pytest
 
-from ratewise.campaign.clients.health import DOWN, FIRST, Health, HeardReply, kind_of
+from ratewise.campaign.clients.callers import DOWN, FIRST, Health, kind_of
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.queue import Claim, Outcome
 
 from ..making import judged, write
@@ -26,8 +25,7 @@ def outcome(position, note=None, *, paid=1, off_scale=False):
 
 def see(health, *outcomes, last=True, at=0.0):
     """Let it hear these at one moment, each of them the `last` attempt or asked again."""
-    replies = [HeardReply(o.claim, Failure("no") if o.failed else Answer(1.0), at) for o in outcomes]
-    return health.see(list(zip(replies, outcomes, strict=True)), [] if last else list(outcomes))
+    return health.see([(at, o) for o in outcomes], [] if last else list(outcomes))
 
 
 def hear(health, *, good=(), bad=(), at):

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.people import PageAnswer
 from ratewise.errors import InputError
 
 from .test_labelling import ITEMS
@@ -47,7 +46,7 @@ def received(campaign, document, **keys):
 def page_answers(campaign, name="ann", most=None):
     with campaign.labelling() as desk:
         while most != 0 and (task := desk.next(name)) is not None:
-            desk.answer(name, task.key, PageAnswer(TRUTH[task.item["question"]]))
+            desk.answer(name, task.key, TRUTH[task.item["question"]])
             most = None if most is None else most - 1
 
 

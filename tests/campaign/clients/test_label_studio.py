@@ -9,12 +9,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from ratewise.campaign.clients.files import config_of, field_names, tasks_of
+from ratewise.campaign.clients.files import labelling_config
 from ratewise.raters.scale import RatingScale
+from ratewise.tables.adapters.label_studio import field_names, tasks_of
 
 
 def parts(scale, columns=("question", "answer"), criterion=""):
-    root = ET.fromstring(config_of(columns, scale, criterion))
+    root = ET.fromstring(labelling_config(columns, scale, criterion))
     names = {tag.get("name") for tag in root.iter() if tag.get("name")}
     for tag in root.iter():
         if tag.get("toName"):

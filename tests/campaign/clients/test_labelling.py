@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.clients.people import Labelling, PageAnswer
+from ratewise.campaign.clients.people import Labelling
 from ratewise.errors import InputError
 
 from ...tomls import rater, toml_of
@@ -59,10 +59,10 @@ def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, w
         task = desk.next("ann")
         assert task.item.keys() == {"question", "answer"}
         assert desk.next("ann").key == task.key  # a reload, another tab
-        assert desk.answer("ann", task.key, PageAnswer(1)) == "new"
-        assert desk.answer("ann", task.key, PageAnswer("yes")) == "same"
-        assert desk.answer("ann", task.key, PageAnswer(0)) == "another"
-        assert desk.answer("bob", task.key, PageAnswer(1)) == "unknown"
+        assert desk.answer("ann", task.key, 1) == "new"
+        assert desk.answer("ann", task.key, "yes") == "same"
+        assert desk.answer("ann", task.key, 0) == "another"
+        assert desk.answer("bob", task.key, 1) == "unknown"
         spent = campaign.status().spent
         undone = desk.undo("ann")
         again = undone.key
@@ -70,10 +70,10 @@ def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, w
         assert (undone.said.value, undone.said.note) == (1.0, "")
         assert campaign.status().spent == spent - 1
         assert campaign.verify().differences == []
-        assert desk.answer("ann", task.key, PageAnswer(1)) == "too late"  # what was under way when it was undone
+        assert desk.answer("ann", task.key, 1) == "too late"  # what was under way when it was undone
         assert desk.next("ann").key == again
         assert desk.next("ann").item == task.item
-        assert desk.answer("ann", again, PageAnswer(0, "typo")) == "new"
+        assert desk.answer("ann", again, 0, comment="typo") == "new"
         assert desk.undo("bob") is None
         sums = desk.store.ledger_sums()
         assert sums["undo"] == 10**9
@@ -85,7 +85,7 @@ def test_an_answer_counts_once_and_undoing_it_takes_the_payment_back(tmp_path, w
 def test_what_a_round_has_used_cannot_be_undone(campaign):
     with campaign.labelling() as desk:
         while (task := desk.next("ann")) is not None:
-            desk.answer("ann", task.key, PageAnswer(1))
+            desk.answer("ann", task.key, 1)
         campaign.run(wait=False)
         assert desk.undo("ann") is None
     assert campaign.verify().differences == []
@@ -103,10 +103,10 @@ def test_a_campaign_with_undone_answers_comes_to_its_end_and_to_the_same_estimat
                 while (task := desk.next("ann")) is not None:
                     right = truth[task.item["question"]]
                     if undoes:
-                        desk.answer("ann", task.key, PageAnswer(1 - right))
+                        desk.answer("ann", task.key, 1 - right)
                         assert desk.undo("ann") is not None
                         task = desk.next("ann")
-                    desk.answer("ann", task.key, PageAnswer(right))
+                    desk.answer("ann", task.key, right)
             if campaign.run(wait=False) != "waiting for answers":
                 break
         assert campaign.verify().differences == []
@@ -127,7 +127,7 @@ def test_sides_are_mixed_per_person_and_recorded(tmp_path):
             while (task := desk.next(person)) is not None:
                 assert task.item.keys() == {"question", "a", "b"}
                 seen.append(task.item["a"][0])
-                desk.answer(person, task.key, PageAnswer("a" if task.item["a"].startswith("L") else "b"))
+                desk.answer(person, task.key, "a" if task.item["a"].startswith("L") else "b")
     assert {*seen} == {"L", "R"}
     table = campaign.export(tmp_path / "answers.csv", answers=True)
     assert {*table.texts("sides").tolist()} == {"ab", "ba"}
@@ -148,14 +148,14 @@ def test_a_split_goes_to_the_named_person_and_nobody_votes_twice(tmp_path):
         one, two = desk.next("ann"), desk.next("bob")
         assert one.item == two.item
         assert desk.next("cid").item != one.item  # two have it in hand
-        desk.answer("ann", one.key, PageAnswer(1))
+        desk.answer("ann", one.key, 1)
         assert desk.next("ann").item != one.item
         before = campaign.status().labels
-        desk.answer("bob", two.key, PageAnswer(0))
+        desk.answer("bob", two.key, 0)
         assert campaign.status().labels == before
         split = desk.next("eve")
         assert split.item == one.item
-        assert desk.answer("eve", split.key, PageAnswer(0)) == "new"
+        assert desk.answer("eve", split.key, 0) == "new"
         assert desk.next("eve") is None
     assert campaign.status().labels == before + 1
     assert campaign.verify().differences == []
@@ -176,7 +176,7 @@ def test_who_never_comes_back_is_not_waited_for_and_after_tries_the_answer_is_mi
         clock.now += 61
         assert desk.next("dan").item != first.item  # two had it
         assert campaign.status().missing >= 1
-        assert desk.answer("ann", first.key, PageAnswer(1)) == "too late"
+        assert desk.answer("ann", first.key, 1) == "too late"
     assert campaign.verify().differences == []
 
 
@@ -187,7 +187,7 @@ def test_one_who_answers_late_is_heard_while_the_question_is_open(tmp_path):
         desk = Labelling(opened.spec, opened.store, clock)
         first = desk.next("ann")
         clock.now += 1000
-        assert desk.answer("ann", first.key, PageAnswer(1)) == "new"
+        assert desk.answer("ann", first.key, 1) == "new"
 
 
 def test_what_was_skipped_comes_last(campaign):
@@ -200,7 +200,7 @@ def test_what_was_skipped_comes_last(campaign):
         items = []
         while (task := desk.next("ann")) is not None:
             items.append(task.item)
-            desk.answer("ann", task.key, PageAnswer(None))
+            desk.answer("ann", task.key, None)
         assert len(items) == count == desk.done("ann")
         assert items[-1] == first.item
 
@@ -209,7 +209,7 @@ def test_an_answer_that_is_off_the_scale_is_refused(campaign):
     with campaign.labelling() as desk:
         task = desk.next("ann")
         with pytest.raises(InputError, match="is no binary rating"):
-            desk.answer("ann", task.key, PageAnswer(7))
+            desk.answer("ann", task.key, 7)
 
 
 def test_a_campaign_without_people_says_so(tmp_path):
@@ -238,7 +238,7 @@ def test_people_who_are_paid_by_the_hour_are_paid_for_their_seconds(tmp_path):
         for seconds, passed in ((12.0, 30.0), (40.0, 25.0), (1000.0, 2000.0), (None, 100.0)):
             before, task = campaign.status().spent, desk.next("ann")
             clock.now += passed
-            assert desk.answer("ann", task.key, PageAnswer(1, seconds=seconds)) == "new"
+            assert desk.answer("ann", task.key, 1, seconds=seconds) == "new"
             paid.append(campaign.status().spent - before)
         assert paid == [Decimal(each) for each in ("0.12", "0.25", "0.5", "0.2")]
         assert desk.undo("ann") is not None
@@ -257,7 +257,7 @@ def test_a_campaign_by_the_hour_spends_no_more_than_its_budget_and_goes_on_with_
             desk = Labelling(real.spec, real.store, clock)
             while (task := desk.next("ann")) is not None:
                 clock.now += 100.0
-                desk.answer("ann", task.key, PageAnswer(truth[task.item["question"]], seconds=25.0))
+                desk.answer("ann", task.key, truth[task.item["question"]], seconds=25.0)
         status = campaign.status()
         assert status.spent + status.reserved <= 9
         reason = campaign.run(wait=False)

@@ -6,8 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.campaign.planner import Open, decide
-from ratewise.campaign.planner.plan import next_plan
+from ratewise.campaign.planner import Open, decide, next_plan
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ...worlds import unsure_judge

@@ -41,7 +41,7 @@ def stopped(game, kind, rounds=0):
 
 
 def opened(plan, *batches, first=0, factor=None):
-    return d.OpenRound(1, first, plan, tuple(batches), factor)
+    return d.Round(1, first, plan, tuple(batches), factor)
 
 
 START = RoundPlan("base", True, 20, 60 * E9, 60 * E9, 0)
@@ -62,16 +62,16 @@ def state(now, game=None, **keys):
     ("now", "keys", "action"),
     [
         (opened(START), {}, d.TakeUp(0, 20)),
-        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 20}, d.Wait()),
-        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 1}, d.Wait()),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 20}, d.Command.WAIT),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 1}, d.Command.WAIT),
         (opened(START, d.Batch(0, 20, False, 21 * E9)), {}, d.DrawItems(0, 20)),
-        (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 20}, d.Wait()),
-        (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 1}, d.Wait()),
-        (opened(START, d.Batch(0, 20, True, 21 * E9)), {}, d.Close()),
+        (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 20}, d.Command.WAIT),
+        (opened(START, d.Batch(0, 20, True, 21 * E9)), {"strong_open": 1}, d.Command.WAIT),
+        (opened(START, d.Batch(0, 20, True, 21 * E9)), {}, d.Command.CLOSE),
         (opened(START, d.Batch(0, 12, True, 12 * E9)), {}, d.TakeUp(12, 20)),
         (opened(START, d.Batch(0, 12, True, 12 * E9)), {"strong_open": 3}, d.TakeUp(12, 20)),
-        (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True, "strong_open": 3}, d.Wait()),
-        (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True}, d.Close()),
+        (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True, "strong_open": 3}, d.Command.WAIT),
+        (opened(START, d.Batch(0, 12, True, 12 * E9)), {"cut": True}, d.Command.CLOSE),
         (opened(START, d.Batch(0, 12, False, 12 * E9)), {"cut": True}, d.DrawItems(0, 12)),
         (opened(START), {"cut": True}, d.Done("the next item costs more than is left")),
         (opened(replace(START, spend=int(10.6 * E9))), {}, d.TakeUp(0, 10)),  # ten times 1.05, not eleven
@@ -101,15 +101,15 @@ def test_batches_of_a_round_with_a_rule_are_drawn_one_by_one_and_as_many_as_fit_
     assert now.plan.items is None
     room = now.plan.spend - sum(b.cost for b in now.batches[:-1])
     assert taken.end - taken.first == room // (1_050_000_000)
-    assert d.decide(replace(at, weak_open=1)) == d.Wait()
+    assert d.decide(replace(at, weak_open=1)) == d.Command.WAIT
     assert d.decide(replace(at, cut=True)) == d.DrawItems(taken.first, taken.end)  # taken up is drawn, whatever comes
     before = now.left
     game.do(action)
     after = game.state()
     assert after.open.left > before  # who was not drawn costs less than was held
     assert isinstance(d.decide(after), d.TakeUp)
-    assert d.decide(replace(after, strong_open=2, cut=True)) == d.Wait()
-    assert d.decide(replace(after, cut=True)) == d.Close()
+    assert d.decide(replace(after, strong_open=2, cut=True)) == d.Command.WAIT
+    assert d.decide(replace(after, cut=True)) == d.Command.CLOSE
 
 
 def test_a_pool_that_ends_takes_up_all_its_items_before_any_is_drawn():
@@ -122,14 +122,14 @@ def test_a_pool_that_ends_takes_up_all_its_items_before_any_is_drawn():
     assert len(now.batches) >= 2
     assert now.end - now.first == now.plan.items
     assert d.decide(at) == d.DrawItems(now.first, now.end)
-    assert d.decide(replace(at, weak_open=1)) == d.Wait()
+    assert d.decide(replace(at, weak_open=1)) == d.Command.WAIT
     part = replace(at, open=replace(now, batches=now.batches[:1]), worst=many.worst(now.batches[0].end, many.items))
     assert isinstance(d.decide(part), d.TakeUp)  # weak answers are not waited for
     assert d.decide(replace(part, cut=True)) == d.DrawItems(now.first, now.batches[0].end)
     assert isinstance(d.decide(replace(part, weak_open=2000)), d.TakeUp)
     game.do(d.DrawItems(now.first, now.end))
-    assert d.decide(game.state()) == d.Close()
-    assert d.decide(replace(game.state(), strong_open=1)) == d.Wait()
+    assert d.decide(game.state()) == d.Command.CLOSE
+    assert d.decide(replace(game.state(), strong_open=1)) == d.Command.WAIT
 
 
 @pytest.mark.parametrize("items", [993, 5000])
@@ -144,7 +144,7 @@ def test_a_plan_for_more_items_than_there_are_does_not_wait_for_them(items):
     game.do(d.TakeUp(first, 400))
     assert d.decide(game.state()) == d.DrawItems(first, 400)
     game.do(d.DrawItems(first, 400))
-    assert d.decide(game.state()) == d.Close()
+    assert d.decide(game.state()) == d.Command.CLOSE
 
 
 def test_weak_prices_above_the_round_s_money_end_an_exact_round_early():
@@ -341,8 +341,8 @@ DRAWN = opened(START, d.Batch(0, 20, True, 21 * E9))
         (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 20}, d.Done("the deadline has passed")),
         (opened(START, d.Batch(0, 20, False, 21 * E9)), {}, d.Done("the deadline has passed")),  # drawing would ask
         (DRAWN, {"strong_open": 3}, d.Done("the deadline has passed")),
-        (DRAWN, {}, d.Close()),
-        (opened(START, d.Batch(0, 12, True, 12 * E9)), {}, d.Close()),  # with what there is
+        (DRAWN, {}, d.Command.CLOSE),
+        (opened(START, d.Batch(0, 12, True, 12 * E9)), {}, d.Command.CLOSE),  # with what there is
         (None, {}, d.Done("the deadline has passed")),
     ],
 )
@@ -360,9 +360,9 @@ def test_nothing_is_asked_after_the_deadline(now, keys, action):
 @pytest.mark.parametrize(
     ("now", "keys", "action"),
     [
-        (DRAWN, {"strong_open": 3}, d.GiveUp("the deadline has passed")),
-        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 2}, d.GiveUp("the deadline has passed")),
-        (DRAWN, {}, d.Close()),
+        (DRAWN, {"strong_open": 3}, d.Command.GIVE_UP),
+        (opened(START, d.Batch(0, 20, False, 21 * E9)), {"weak_open": 2}, d.Command.GIVE_UP),
+        (DRAWN, {}, d.Command.CLOSE),
         (opened(START), {}, d.Done("the deadline has passed")),
     ],
 )
@@ -371,4 +371,4 @@ def test_questions_without_an_answer_at_the_deadline_may_be_given_up(now, keys, 
     before = state(now, **keys)
     terms = replace(before.terms, deadline=moment, gives_up=True)
     assert d.decide(replace(before, terms=terms, now=moment)) == action
-    assert not isinstance(d.decide(replace(before, terms=terms, now=moment - timedelta(seconds=1))), d.GiveUp)
+    assert d.decide(replace(before, terms=terms, now=moment - timedelta(seconds=1))) is not d.Command.GIVE_UP

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import planner as d
+from ratewise.campaign.draws import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.planner.draw import drawn_together, holdings, new_batch, new_draws
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
+from ratewise.design.rounds import RoundDraw
 from ratewise.lab.worlds import calibrated
 
 from ...worlds import unsure_judge
@@ -18,7 +19,7 @@ PLAN = {"policy": "base", "items": None, "spend": 400, "left": 400, "look": 0}
 
 
 def opened(*batches, first=10, **plan):
-    return d.OpenRound(1, first, RoundPlan(**{**PLAN, "weak": True, **plan}), batches)
+    return d.Round(1, first, RoundPlan(**{**PLAN, "weak": True, **plan}), batches)
 
 
 def rule():
@@ -33,7 +34,7 @@ def rule():
 def test_an_ordinary_batch_holds_what_strong_ratings_may_cost():
     new = new_batch(opened(), 10, WORST)
     assert (new.first, new.end, new.cost, new.hold, new.weak.tolist()) == (10, 13, 106, 100, [2, 3, 1])
-    drawn = d.BatchDraw(np.full((3, 1), 0.5), np.array([[True], [False], [True]]))
+    drawn = RoundDraw(np.full((3, 1), 0.5), np.array([[True], [False], [True]]))
     made = new_draws(opened(d.Batch(10, 13, False, 106)), 10, drawn, WORST)
     assert (made.release, made.costs, made.prices.tolist()) == (100, ((10, 6 + 50),), [[30], [50], [20]])
 
@@ -41,7 +42,7 @@ def test_an_ordinary_batch_holds_what_strong_ratings_may_cost():
 def test_strong_ratings_alone_cost_no_weak_ones():
     new = new_batch(opened(weak=False), 10, WORST)
     assert (new.cost, new.hold, new.weak) == (100, 100, None)
-    drawn = d.BatchDraw(np.ones((3, 1)), np.ones((3, 1), dtype=bool))
+    drawn = RoundDraw(np.ones((3, 1)), np.ones((3, 1), dtype=bool))
     made = new_draws(opened(d.Batch(10, 13, False, 100), weak=False), 10, drawn, WORST)
     assert (made.release, made.costs) == (100, ((10, 100),))
 
@@ -55,7 +56,7 @@ def test_the_last_items_of_a_pool_hold_the_round_s_money_at_once_and_weak_rating
     assert (second.cost, second.hold) == (12, -12)
     both = opened(one, d.Batch(13, 16, False, 12), **exact)
     selected = np.array([[True], [False], [False], [False], [True], [False]])
-    made = new_draws(both, 10, d.BatchDraw(np.full((6, 1), 0.4), selected, 0.7), np.concatenate([WORST, 2 * WORST]))
+    made = new_draws(both, 10, RoundDraw(np.full((6, 1), 0.4), selected, 0.7), np.concatenate([WORST, 2 * WORST]))
     assert made.release == 400 - 18
     assert made.costs == ((10, 6 + 30 + 100), (13, 12))  # the first batch bears what was drawn
     assert made.factor == 0.7

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.outcomes import lost, outcome_of, reserved
 from ratewise.campaign.spec.spec import read_spec
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonSettings
@@ -27,7 +27,7 @@ def claim(attempt=1, step=1):
 
 
 def test_answers_are_numbers_and_paid_at_the_list_price_or_their_own(spec):
-    assert (rater_of(spec, 1), reserved(spec, claim())) == (1, ONE)
+    assert (spec.index(1), reserved(spec, claim())) == (1, ONE)
     found = outcome_of(spec, claim(), Answer("yes", note="sure"))
     assert (found.value, found.paid, found.note, found.failed) == (1.0, ONE, "sure", False)
     assert outcome_of(spec, claim(), Answer(0, Decimal("0.25"))).paid == ONE // 4

@@ -1,22 +1,32 @@
 """The client in this process: claims questions, calls their raters, and settles what they say.
 
-Answers are committed as they come in, all that are there in one transaction.
+Answers are committed as they come in, all that are there in one transaction. A rater that is down must not take
+thousands of questions with it. It is asked one at a time until it has answered, and then one more at once for each
+answer. It is stopped, with its questions kept for the next run,
+
+- where its first answers fail in the same way: a wrong scale or a mistake in its code shows in three of them. Only what
+  is paid counts; a strong rater that has given many ratings is believed, and what it fails on then are hard items.
+- where items are given up in a row without any answer since their first failure. An answer shows that the rater was
+  there, so what had failed before it was heard did so on its own account. When questions were asked says nothing.
+- where it gives nothing but empty answers from the start.
+
+Why a rater was stopped is remembered until it has answered again: a run that finds it as it was ends at once.
 """
 
 import asyncio
 import json
+import re
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ratewise.campaign.clients.health import Health, HeardReply, Spending, Trouble
-from ratewise.campaign.clients.patience import KeptLine, Patience
-from ratewise.campaign.planner.outcomes import lost, outcome_of, rater_of, reserved
+from ratewise.campaign.clients.patience import Patience, kept_line
+from ratewise.campaign.outcomes import list_price, lost, outcome_of, reserved
 from ratewise.campaign.raters import fact_name
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Question
@@ -30,6 +40,237 @@ _PART = 0.2  # of what a call takes on average: so long is that moment
 _LONGEST_GATHER = 0.25  # seconds
 _LOOK = 1.0  # seconds between looks at what others did while calls are under way
 _STOPPED = "stopped"  # the fact that keeps why a rater was stopped
+DOWN = 5  # items given up in a row after which the rater is taken to be down
+FIRST = 20  # items that were answered or given up: after them, a rater is believed
+SILENT = 10  # first answers without a rating after which a rater is taken to be down
+_STILL_SILENT = 3  # of one that was, in an earlier run
+_ENOUGH = 3  # first failures of one kind
+_ITEMS = 2  # that must have failed before the rater is blamed, where one alone may be hard
+_BELIEVED = 5  # ratings without a failure after which a rater that was stopped is one like others
+_SLOW_DOWN = 5  # calls in a row that fail, after which one at a time is asked
+_CALLS = 20  # before that, chance may do anything to what is spent
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9.]+")  # what differs between failures of one kind
+_OFF_SCALE = "off the scale"
+_SILENCE = "no rating"
+_EMPTY = "a rater that cannot rate an item says so by answering nothing"
+_SCALE = (
+    "an item without a rating has an empty one; "
+    'if it is the scale that is wrong, mend [rating], as in kind = "likert", low = 1, high = 5, and give the campaign '
+    'another name, as in name = "second": ratings so far were read on the old scale'
+)
+
+Heard = tuple[float, Outcome]  # what came of a question, and when that was heard
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a rater is stopped, in words, and the questions to ask again when it is repaired."""
+
+    kind: str  # by which the next run knows it again
+    claims: tuple[Claim, ...]
+    what: str
+    how: str
+    hint: str = _EMPTY
+
+
+def kind_of(outcome: Outcome) -> str:
+    """What a failure has in common with others of its kind: its words, without numbers and quotations."""
+    return _OFF_SCALE if outcome.off_scale else " ".join(_PARTICULAR.sub("…", outcome.note or "").split())
+
+
+@dataclass(slots=True, eq=False)
+class Health:
+    """What this process has heard of one rater."""
+
+    rater: RaterSpec
+    is_strong: bool  # whether its ratings count, and must be on the scale
+    rated: int = 0  # its ratings in the campaign, those of earlier runs among them
+    stopped: str | None = None  # why, in an earlier run
+    _good: int = field(init=False, default=0)  # ratings in this run
+    _at_once: int = field(init=False, default=0)  # calls that it may get; 0: none of its last ones was answered
+    _failed: int = field(init=False, default=0)  # calls in a row
+    _silent: list[Outcome] = field(init=False, default_factory=list)  # first answers, none of them a rating
+    _answered_at: float | None = field(init=False, default=None)
+    _failing: dict[int, float] = field(init=False, default_factory=dict)  # position → when it failed first
+    _suspects: list[tuple[float, Claim]] = field(init=False, default_factory=list)  # given up since an answer
+    _failures: dict[str, list[tuple[Outcome, bool]]] = field(init=False, default_factory=lambda: defaultdict(list))
+    """Failures that were paid, by kind, each with whether the item was given up."""
+    _wrong: set[str] = field(init=False, default_factory=set)  # kinds of failures that stop it
+    _last_failure: Outcome | None = field(init=False, default=None)
+
+    # How much it is asked
+
+    @property
+    def calls(self) -> int:
+        return self.rater.concurrency if self._is_local else min(max(self._at_once, 1), self.rater.concurrency)
+
+    @property
+    def batch(self) -> int:
+        """How many questions a call may have: one at first, or as few of a column as show a wrong scale."""
+        if self.probes:
+            return 1
+        return min(self.rater.batch, _ENOUGH) if self._is_local and self.rated < FIRST else self.rater.batch
+
+    @property
+    def probes(self) -> bool:
+        """Whether it has not answered for some time (or ever); then what it failed on is asked again first."""
+        return not self._at_once and not self._is_local
+
+    @property
+    def _is_local(self) -> bool:
+        """Whether it is a column, which is free and cannot be down."""
+        return self.rater.settings.flat_price
+
+    # What it answers
+
+    def see(self, heard: Sequence[Heard], again: Sequence[Outcome]) -> bool:
+        """Take note of answers, of which some are asked for `again`; whether why it was stopped can be forgotten."""
+        more = {o.claim.position for o in again}
+        stopped = self.stopped
+        for _, o in heard:
+            if o.value is not None:
+                self._rating()
+            elif o.failed:
+                self._failure(o, given_up=o.claim.position not in more)
+            else:
+                self._silent.append(o)
+        if self.rated or self._is_local:
+            self._silent.clear()
+        self._see_items(heard, more)
+        return stopped is not None and self.stopped is None
+
+    def _rating(self) -> None:
+        self.rated += 1
+        self._good += 1
+        self._failed = 0
+        self._at_once = max(self._at_once, 1) + 1
+        if self._good >= _BELIEVED:
+            self.stopped = None
+
+    def _failure(self, o: Outcome, *, given_up: bool) -> None:
+        self._last_failure = o
+        self._failed += 1
+        if self._failed >= _SLOW_DOWN:
+            self._at_once = 0
+        if not o.paid:
+            return
+        kind = kind_of(o)
+        self._failures[kind].append((o, given_up))
+        if self._is_wrong(kind):
+            self._wrong.add(kind)
+
+    def _is_wrong(self, kind: str) -> bool:
+        if self.stopped == kind:
+            return True
+        failures = self._failures[kind]
+        if not self.rated:
+            return len(failures) >= _ENOUGH and len({o.claim.position for o, _ in failures}) >= _ITEMS
+        given_up = sum(gone for _, gone in failures)
+        return self.is_strong and given_up >= _ENOUGH and self.rated + given_up <= FIRST
+
+    def _see_items(self, heard: Sequence[Heard], more: set[int]) -> None:
+        """Keep the items that were given up and no answer speaks for."""
+        answered = [(at, o) for at, o in heard if not o.failed]
+        for at, o in answered:
+            self._failing.pop(o.claim.position, None)
+            self._answered_at = max(at, self._answered_at or 0.0)
+        if answered:
+            self._suspects = self._suspicious()
+        for at, o in heard:
+            if o.failed:
+                first = self._failing.setdefault(o.claim.position, at)
+                if o.claim.position not in more:
+                    self._suspects.append((first, o.claim))
+                    del self._failing[o.claim.position]
+
+    def _suspicious(self) -> list[tuple[float, Claim]]:
+        """Items given up of which nothing shows that the rater was there; of failures of earlier runs, any answer."""
+        at = self._answered_at
+        return [
+            (first, claim) for first, claim in self._suspects
+            if at is None or (at < first and claim.attempt <= self.rater.attempts)
+        ]  # fmt: skip
+
+    # When it is stopped
+
+    def trouble(self) -> Trouble | None:
+        """The first reason to stop it, whose questions are forgotten here; None where there is none."""
+        for kind in sorted(self._wrong):
+            failures = self._failures.pop(kind)
+            last, _ = failures[-1]
+            given_up = (o.claim for o, gone in failures if gone)
+            claims = {claim.position: claim for claim in (*given_up, *self.given_up())}
+            self._wrong.discard(kind)
+            off = last.off_scale
+            what = "gave ratings that are not on the scale" if off else "failed in the same way several times"
+            said = f", the last time with: {last.note}"
+            return Trouble(kind, tuple(claims.values()), what, said, _SCALE if off else _EMPTY)
+        if len(self._suspicious()) >= DOWN:
+            assert self._last_failure is not None
+            down = self.given_up()
+            how = f", the last time with: {self._last_failure.note}"
+            return Trouble(kind_of(self._last_failure), down, f"failed on {len(down)} items in a row", how)
+        if len(self._silent) >= (_STILL_SILENT if self.stopped == _SILENCE else SILENT):
+            silent, self._silent = self._silent, []
+            why, times = Counter(o.note for o in silent).most_common(1)[0]
+            how = f", {'each time' if times == len(silent) else f'{times} times'} with: {why}"
+            what = f"gave no rating for any of its first {len(silent)} items"
+            hint = "answering nothing is for single items that cannot be rated"
+            return Trouble(_SILENCE, tuple(o.claim for o in silent), what, how, hint)
+        return None
+
+    def given_up(self) -> tuple[Claim, ...]:
+        """Questions to ask again when the rater is back; they are forgotten here."""
+        claims = tuple(claim for _, claim in self._suspects)
+        self._suspects = []
+        return claims
+
+
+@dataclass(slots=True, eq=False)
+class Spending:
+    """What this process has paid one rater; warns once where it is probably not meant."""
+
+    spec: Spec
+    _calls: int = field(init=False, default=0)
+    _paid: int = field(init=False, default=0)
+    _listed: int = field(init=False, default=0)  # what they cost by its price
+    _in_vain: int = field(init=False, default=0)  # paid for no rating
+    _told: set[str] = field(init=False, default_factory=set)
+
+    def see(self, outcomes: Sequence[Outcome]) -> list[str]:
+        for o in outcomes:
+            self._calls += 1
+            self._paid += o.paid
+            self._listed += list_price(self.spec, o.claim)
+            self._in_vain += o.paid if o.value is None else 0
+        new = []
+        for kind, words in self._unusual(outcomes):
+            if kind not in self._told:
+                self._told.add(kind)
+                new.append(words)
+        return new
+
+    def _unusual(self, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
+        """(kind, words) of each thing that is unusual."""
+        name, paid = self.spec.at(outcomes[0].claim.step).name, shown(self._paid)
+        for o in outcomes:
+            if o.paid > (most := reserved(self.spec, o.claim)):
+                yield (
+                    "above",
+                    f"rater {name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the {shown(most)} that "
+                    "were reserved as the most a call can cost",
+                )
+        if self._calls < _CALLS:
+            return
+        if 3 * self._in_vain > self._paid:
+            wasted = f"{shown(self._in_vain)} of the {paid} paid to rater {name!r} in this run"
+            yield "in vain", f"unusual spending: {wasted} went to calls that brought no rating"
+        if self._paid > 2 * self._listed:
+            calls = f"rater {name!r} was paid {paid} for {self._calls:,} calls in this run"
+            yield "dear", f"unusual spending: {calls}, which cost {shown(self._listed)} by its price"
+
+
+# Calls
 
 
 @dataclass(slots=True, eq=False)
@@ -40,19 +281,17 @@ class Calls:
     callers: Mapping[int, Caller]  # by step
     health: Mapping[int, Health]
     keys: str  # what idempotency keys begin with: never another campaign's
-    _running: dict[asyncio.Task[list[HeardReply]], Sequence[Claim]] = field(init=False, default_factory=dict)
+    _running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = field(init=False, default_factory=dict)
     _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
     _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
     _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
 
     @property
     def running(self) -> bool:
-        """Whether any call is running."""
         return bool(self._running)
 
     @property
     def waiting(self) -> bool:
-        """Whether any question waits for another attempt."""
         return bool(self._later)
 
     def free(self, step: int) -> int:
@@ -64,7 +303,6 @@ class Calls:
         return max(health.calls - taken, 0) * health.batch
 
     def start(self, claims: Sequence[Claim]) -> None:
-        """Ask these, all of one step."""
         size = self.spec.at(claims[0].step).batch
         for i in range(0, len(claims), size):
             self._counts[claims[0].step] += 1
@@ -79,14 +317,13 @@ class Calls:
         self._later.append((time.monotonic() + max(pause, after), replace(claim, attempt=claim.attempt + 1)))
 
     def start_due(self) -> None:
-        """Ask again what has waited long enough."""
         now = time.monotonic()
         for when, claim in self._later:
             if when <= now:
                 self.start([claim])
         self._later = [(when, claim) for when, claim in self._later if when > now]
 
-    async def wait(self, most: float) -> list[HeardReply]:
+    async def wait(self, most: float) -> list[Heard]:
         """Replies that are there, after at most so many seconds; earlier where a retry is due."""
         due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
         pause = max(min(most, due), 0.0)
@@ -100,17 +337,16 @@ class Calls:
         return self._done()
 
     def forget_retries(self) -> None:
-        """Drop the questions that wait for another attempt; they are not asked again here."""
         self._later.clear()
 
-    async def finish(self, most: float) -> list[HeardReply]:
+    async def finish(self, most: float) -> list[Heard]:
         """Replies of running calls that come within so many seconds; nothing is asked again."""
         self.forget_retries()
         if self._running:
             await asyncio.wait(self._running, timeout=most)
         return self._done()
 
-    async def stop(self) -> tuple[list[HeardReply], list[Claim]]:
+    async def stop(self) -> tuple[list[Heard], list[Claim]]:
         """Replies that are there, and claims whose calls were cut off."""
         replies = self._done()
         cut = [claim for claims in self._running.values() for claim in claims]
@@ -123,14 +359,14 @@ class Calls:
             await caller.close()
         return replies, cut
 
-    def _done(self) -> list[HeardReply]:
-        replies: list[HeardReply] = []
+    def _done(self) -> list[Heard]:
+        replies: list[Heard] = []
         for task in [task for task in self._running if task.done()]:
             del self._running[task]
             replies += task.result()
         return replies
 
-    async def _ask(self, claims: Sequence[Claim]) -> list[HeardReply]:
+    async def _ask(self, claims: Sequence[Claim]) -> list[Heard]:
         step = claims[0].step
         questions = [Question(f"{self.keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
         started = time.monotonic()
@@ -140,7 +376,7 @@ class Calls:
             self._counts[step] -= 1
         heard = time.monotonic()
         self._seconds += 0.05 * (heard - started - self._seconds)
-        return [HeardReply(claim, each, heard) for claim, each in zip(claims, said, strict=True)]
+        return [(heard, outcome_of(self.spec, claim, each)) for claim, each in zip(claims, said, strict=True)]
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +385,7 @@ class CallerClient:
 
     spec: Spec
     store: Store
-    callers: Sequence[Caller | None]  # one for each rater; None where others ask it
+    callers: Mapping[int, Caller]  # by step, of the raters that this process can ask
     patiently: Patience
     worker: int = field(init=False, default=0)
     calls: Calls = field(init=False)
@@ -167,20 +403,16 @@ class CallerClient:
             )
             for step in spec.steps
         }  # fmt: skip
-        self.spending = {step: Spending(spec.at(step), rater_of(spec, step)) for step in spec.steps}
-        asked = {step: self.callers[rater_of(spec, step)] for step in spec.steps}
-        callers = {step: caller for step, caller in asked.items() if caller is not None}
-        self.calls = Calls(spec, callers, self.health, f"{spec.name}-{self.store.meta('campaign') or ''}")
+        self.spending = {step: Spending(spec) for step in spec.steps}
+        self.calls = Calls(spec, self.callers, self.health, f"{spec.name}-{self.store.meta('campaign') or ''}")
 
     @property
     def budget(self) -> int | None:
-        """The budget in units."""
         return None if self.spec.goal.budget is None else to_units(self.spec.goal.budget)
 
     @property
     def steps(self) -> list[int]:
-        """The steps whose rater is asked by this client."""
-        return list(self.calls.callers)
+        return list(self.callers)
 
     def recover(self) -> None:
         """Take care of questions of processes that died, and of answers that could not be saved."""
@@ -197,7 +429,7 @@ class CallerClient:
 
     def _take_in_unsaved(self) -> None:
         unsaved = self.patiently.unsaved
-        wrong = unsaved.restore(self.store, self.budget, KeptLine(self.spec, self.store, unsaved.campaign))
+        wrong = unsaved.restore(self.store, self.budget, partial(kept_line, self.spec, self.store, unsaved.campaign))
         if wrong:
             more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
             self.store.note(
@@ -225,15 +457,15 @@ class CallerClient:
         if replies:
             await self._write(replies)
 
-    async def _write(self, replies: Sequence[HeardReply]) -> None:
-        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies]
+    async def _write(self, replies: Sequence[Heard]) -> None:
+        outcomes = [outcome for _, outcome in replies]
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
         self.settled += len(outcomes) - len(again)
         for o in again:
             self.calls.retry(o.claim, o.after)
         steps = sorted({o.claim.step for o in outcomes})
         for step in steps:
-            heard = [(reply, o) for reply, o in zip(replies, outcomes, strict=True) if o.claim.step == step]
+            heard = [reply for reply in replies if reply[1].claim.step == step]
             if self.health[step].see(heard, [o for o in again if o.claim.step == step]):
                 await self.patiently(partial(self.store.set_meta, self._fact(step), None))
         await self.patiently(partial(self._see_prices, outcomes))
@@ -266,7 +498,6 @@ class CallerClient:
     # Money
 
     def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
-        """Note what is unusual about prices; past the cap, nothing is asked."""
         for step in sorted({o.claim.step for o in outcomes}):
             for warning in self.spending[step].see([o for o in outcomes if o.claim.step == step]):
                 self.store.note(warning)
@@ -298,7 +529,7 @@ class CallerClient:
         """Keep the answers that are there, and free the other questions for the next run."""
         self.patiently.seconds = 0.0
         replies, cut = await self.calls.stop()
-        outcomes = [outcome_of(self.spec, reply.claim, reply.said) for reply in replies] + self._lost(cut)
+        outcomes = [outcome for _, outcome in replies] + self._lost(cut)
         with suppress(StoreError):
             if outcomes:
                 await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)

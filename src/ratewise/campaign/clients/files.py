@@ -12,12 +12,10 @@ the first is taken.
 import hashlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from ratewise.campaign.clients.respondents import (
     CANNOT_TELL,
@@ -40,11 +38,10 @@ from ratewise.store.accounts import spellings
 from ratewise.store.desk import Desk, PersonAnswer, name_key
 from ratewise.store.queue import Claim
 from ratewise.tables import read_table, write_table
-from ratewise.tables.adapters.label_studio import Annotation, read_annotations, said
+from ratewise.tables.adapters import label_studio
+from ratewise.tables.adapters.label_studio import COMMENT, KEY, RATING, Annotation
 from ratewise.tables.write import plain_cells, write_text
 
-KEY, RATING, COMMENT = "ratewise_key", "rating", "comment"
-_CANNOT_TELL = "cannot_tell"  # beside a number, in the labelling config
 _GAVE_UP = {CANNOT_TELL.lower(), "?", "skip"}
 _LONGEST_NAME = 60
 _MOST_HOURS = 8760.0
@@ -84,7 +81,6 @@ class SentOut(Result):
     held_hours: float  # for so long the page does not hand them out
 
     def summary(self) -> str:
-        """A sentence for people."""
         held = f"; the page does not hand them out for {self.held_hours:g} hours" if self.held_hours else ""
         count = f"{self.questions:,} open question{'' if self.questions == 1 else 's'}"
         return f"{count} written to {' and '.join(self.files)}{held}."
@@ -110,8 +106,8 @@ def write_questions(spec: Spec, desk: Desk, path: str, *, rater: str | None = No
     if path.lower().endswith(".json"):
         config, columns = os.path.splitext(path)[0] + ".xml", list(questions[0][1])
         check_output(spec, config)
-        write_text(path, tasks_of(questions, columns))
-        write_text(config, config_of(columns, spec.scale, each.settings.criterion or ""))
+        write_text(path, label_studio.tasks_of(questions, columns))
+        write_text(config, labelling_config(columns, spec.scale, each.settings.criterion or ""))
         files = (path, config)
     else:
         write_sheet(questions, path)
@@ -142,75 +138,12 @@ def write_sheet(questions: Sequence[tuple[str, Mapping[str, Any]]], path: str) -
     write_table(blank_table(rows, "questions"), path)
 
 
-def field_names(columns: Sequence[str]) -> dict[str, str]:
-    """A name for each column that Label Studio takes for a variable: letters, digits and underscores, none twice."""
-    out: dict[str, str] = {}
-    for column in columns:
-        name = re.sub(r"\W", "_", column, flags=re.ASCII).strip("_") or "text"
-        name = f"_{name}" if name[0].isdigit() or name in {KEY, "id", "rating", "comment", "cannot_tell"} else name
-        while name in out.values():
-            name += "_"
-        out[column] = name
-    return out
-
-
-def tasks_of(questions: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequence[str]) -> str:
-    """The tasks as JSON: keys and shown columns."""
-    names = field_names(columns)
-    tasks = [
-        {"data": {KEY: key, **{names[column]: _cell(item[column]) for column in columns}}} for key, item in questions
-    ]
-    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-
-
-def _cell(value: Any) -> str:
-    """Text as it is; anything else as JSON, since a config shows texts."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def config_of(columns: Sequence[str], scale: RatingScale, criterion: str) -> str:
-    """The labelling config: the texts one below the other, two that are compared side by side, then the answer."""
-    names = field_names(columns)
-    sides = [column for column in columns if scale.kind == "pairwise" and column in ("a", "b")]
-    parts = [_part(column, names[column]) for column in columns if column not in sides]
-    if sides:
-        parts.append('  <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 1rem">')
-        parts += [f"  {line}" for column in sides for line in ("<View>", _part(column, names[column]), "</View>")]
-        parts.append("  </View>")
-    told = [f"  <Header value={quoteattr(criterion)}/>"] if criterion else []
-    lines = ["<View>", *parts, *told, *_answer(scale, names[columns[0]]), "</View>"]
-    return "\n".join(lines) + "\n"
-
-
-def _part(column: str, name: str) -> str:
-    title = column.upper() if column in ("a", "b") else column.replace("_", " ").strip().capitalize() or column
-    return f'  <Header value={quoteattr(title)} size="4"/>\n  <Text name="{name}" value="${name}"/>'
-
-
-def _answer(scale: RatingScale, target: str) -> list[str]:
-    """The buttons, or a number with a button for those who cannot tell; and a comment."""
-    buttons = [*(word for word, _ in choices_of(scale)), CANNOT_TELL]
-    if len(buttons) > 1:
-        lines = [f'  <Choices name="rating" toName="{target}" choice="single" required="true" showInline="true">']
-        lines += [_button(word, str(n) if n < 10 else "") for n, word in enumerate(buttons, start=1)]
-        lines.append("  </Choices>")
-    else:
-        step = "1" if scale.kind == "likert" else "any"
-        ends = f'min="{scale.low:g}" max="{scale.high:g}" step="{step}"'
-        lines = [
-            f'  <Number name="rating" toName="{target}" {ends}/>',
-            f'  <Choices name="cannot_tell" toName="{target}" choice="multiple">', _button(CANNOT_TELL, ""),
-            "  </Choices>",
-        ]  # fmt: skip
-    comment = f'  <TextArea name="comment" toName="{target}" placeholder="Comment" maxSubmissions="1" editable="true"/>'
-    return [*lines, comment]
-
-
-def _button(word: str, hotkey: str) -> str:
-    key = f' hotkey="{hotkey}"' if hotkey else ""
-    return f"    <Choice value={quoteattr(word)}{key}/>"
+def labelling_config(columns: Sequence[str], scale: RatingScale, criterion: str) -> str:
+    """What Label Studio shows of these columns, and how people answer on this scale."""
+    return label_studio.config_of(
+        columns, [*(word for word, _ in choices_of(scale)), CANNOT_TELL], ends=(scale.low, scale.high),
+        whole=scale.kind == "likert", criterion=criterion, sides=scale.kind == "pairwise",
+    )  # fmt: skip
 
 
 # Back
@@ -230,21 +163,6 @@ class Label:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LabelFile:
-    """A file with labels, and how it is to be read."""
-
-    path: str
-    id_column: str
-    question: str = RATING  # the column or the question of the labelling config that holds the rating
-    person: str | None = None  # whose labels they are, where the file does not say
-
-    @property
-    def name(self) -> str:
-        """Its name, for people."""
-        return os.path.basename(self.path)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Received(Result):
     """What came of a file, label by label."""
@@ -258,7 +176,6 @@ class Received(Result):
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """A sentence for people."""
         counts = {
             "there already": self.known, "too late: others had answered": self.late,
             "left out: not drawn": self.left_out,
@@ -277,7 +194,7 @@ def take_labels(
     With `leave_out`, labels that nobody asked for are left aside.
     """
     each, campaign = _people(spec, rater), desk.store.meta("campaign") or ""
-    labels = _labels(LabelFile(path, spec.items.id or "id", question, person))
+    labels = _labels(path, spec.items.id or "id", question, person)
     by_id = audit.asked(desk.store, each.step)
     by_key = {key_of(campaign, each.step, item): position for item, position in by_id.items()}
     found = [(label, by_key.get(label.key) if label.key else by_id.get(label.id)) for label in labels]
@@ -335,56 +252,58 @@ def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, Person
     return Received(**counts, left_out=left_out, still_open=len(desk.open(each.step)), notes=tuple(notes))
 
 
-def _labels(file: LabelFile) -> list[Label]:
-    """The labels of a file that are filled in; skipped ones only where nobody else has answered."""
-    if file.path.lower().endswith(".json"):
-        found = [_annotated(one, file) for one in read_annotations(file.path)]
+def _labels(path: str, id_column: str, question: str, person: str | None) -> list[Label]:
+    """The labels of a file that are filled in; skipped ones only where nobody else has answered.
+
+    The rating is in the column or answers the question of that name; it is this person's where the file does not say.
+    """
+    name = os.path.basename(path)
+    if path.lower().endswith(".json"):
+        found = [_annotated(one, name, id_column, question, person) for one in label_studio.read_annotations(path)]
     else:
-        found = list(_rows(file))
+        found = list(_rows(path, id_column, question, person))
     there = [label for label in found if label is not None]
     answered = {(label.key, label.id) for label in there if not label.skipped}
     kept = [label for label in there if not label.skipped or (label.key, label.id) not in answered]
     if not kept:
-        raise InputError(f"{file.name} holds no label yet; nothing was taken")
+        raise InputError(f"{name} holds no label yet; nothing was taken")
     return kept
 
 
-def _annotated(one: Annotation, file: LabelFile) -> Label | None:
-    where = f"{file.name}, task {one.number}"
-    written = one.answers.get(file.question)
-    gave_up = _gave_up(written) or _gave_up(one.answers.get(_CANNOT_TELL))
+def _annotated(one: Annotation, file: str, id_column: str, question: str, person: str | None) -> Label | None:
+    where = f"{file}, task {one.number}"
+    written = one.answers.get(question)
+    gave_up = _gave_up(written) or _gave_up(one.answers.get(label_studio.CANNOT_TELL))
     if written is None and not gave_up and not one.cancelled:
-        if one.answers and not one.answers.keys() & {COMMENT} and file.question not in one.data:
+        if one.answers and not one.answers.keys() & {COMMENT} and question not in one.data:
             there = ", ".join(sorted(map(str, one.answers)))
-            raise InputError(f"{where} has no answer to {file.question!r}; name the question with --question: {there}")
+            raise InputError(f"{where} has no answer to {question!r}; name the question with --question: {there}")
         return None
     label = Label(
-        where, _text(one.data.get(KEY)), _text(one.data.get(file.id_column)),
-        _person(one.person, file, "Label Studio "), None if gave_up or one.cancelled else written,
+        where, _text(one.data.get(KEY)), _text(one.data.get(id_column)),
+        _person(one.person, person, "Label Studio "), None if gave_up or one.cancelled else written,
         _text(one.answers.get(COMMENT)), one.seconds, skipped=one.cancelled,
     )  # fmt: skip
     return replace(label, comment=label.comment or "skipped in Label Studio") if one.cancelled else label
 
 
-def _rows(file: LabelFile) -> Iterable[Label]:
-    table = plain_cells(read_table(file.path))
-    if file.question not in table.columns:
-        raise InputError(f"{table.name} has no column {file.question!r}; name the one with the labels with --question")
-    if KEY not in table.columns and file.id_column not in table.columns:
-        raise InputError(
-            f"{table.name} has neither a column {KEY!r} nor {file.id_column!r}, so nobody knows what was rated"
-        )
+def _rows(path: str, id_column: str, question: str, person: str | None) -> Iterable[Label]:
+    table = plain_cells(read_table(path))
+    if question not in table.columns:
+        raise InputError(f"{table.name} has no column {question!r}; name the one with the labels with --question")
+    if KEY not in table.columns and id_column not in table.columns:
+        raise InputError(f"{table.name} has neither a column {KEY!r} nor {id_column!r}, so nobody knows what was rated")
     cells = {
         name: table.texts(name, missing="allow").tolist() if name in table.columns else [""] * table.rows
-        for name in (KEY, file.id_column, file.question, COMMENT, _CANNOT_TELL, "annotator", "seconds", "lead_time")
+        for name in (KEY, id_column, question, COMMENT, label_studio.CANNOT_TELL, "annotator", "seconds", "lead_time")
     }
     tool = "Label Studio " if {"annotation_id", "lead_time"} <= set(table.columns) else ""
     for i in range(table.rows):
-        written, gave_up = _unwrapped(cells[file.question][i].strip()), _gave_up(cells[_CANNOT_TELL][i])
+        written, gave_up = _unwrapped(cells[question][i].strip()), _gave_up(cells[label_studio.CANNOT_TELL][i])
         if written or gave_up:
             yield Label(
-                f"{table.name}, row {i + 1}", cells[KEY][i].strip(), cells[file.id_column][i].strip(),
-                _person(cells["annotator"][i], file, tool), None if gave_up or _gave_up(written) else written,
+                f"{table.name}, row {i + 1}", cells[KEY][i].strip(), cells[id_column][i].strip(),
+                _person(cells["annotator"][i], person, tool), None if gave_up or _gave_up(written) else written,
                 cells[COMMENT][i].strip(), _seconds(cells["seconds"][i] or cells["lead_time"][i]),
             )  # fmt: skip
 
@@ -394,17 +313,17 @@ def _unwrapped(text: str) -> str:
     if not text.startswith(('[{"number"', '[{"rating"')):
         return text
     try:
-        return str(said(json.loads(text)))
+        return str(label_studio.said(json.loads(text)))
     except ValueError:
         return text
 
 
-def _person(name: str, file: LabelFile, before: str) -> str:
-    """Whose label it is: as the file says, with the tool before a bare number; else as it was said, or the tool."""
+def _person(name: str, given: str | None, tool: str) -> str:
+    """Whose label it is: as the file says, with the tool before a bare number; else as it was given, or the tool."""
     name = " ".join(name.split())
-    if file.person is not None and name in {"", "?"}:
-        return file.person
-    name = f"{before}{name}" if name.isdigit() or name == "?" else name
+    if given is not None and name in {"", "?"}:
+        return given
+    name = f"{tool}{name}" if name.isdigit() or name == "?" else name
     return name[:_LONGEST_NAME] or "a file"
 
 

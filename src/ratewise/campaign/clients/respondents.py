@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.planner.outcomes import list_price, people_price, rater_of
+from ratewise.campaign.outcomes import hourly, list_price
 from ratewise.campaign.raters import rule_of
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError
-from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
-from ratewise.store.desk import Desk, Heard, PersonAnswer, Price, Rule, one_answer
+from ratewise.store.desk import Desk, Heard, PersonAnswer, Price, Rule
 from ratewise.store.queue import Claim
 from ratewise.tables import Table, read_table
 from ratewise.tables.blind import seen
@@ -37,28 +36,26 @@ class Respondent:
 
     @property
     def rater(self) -> RaterSpec:
-        """Its part of the TOML."""
         return self.spec.at(self.step)
 
     @property
     def settings(self) -> Any:
-        """The keys of its kind."""
         return self.rater.settings
 
     @property
     def rule(self) -> Rule:
         """When its answers settle a question."""
-        return rule_of(self.settings) if isinstance(self.settings, PeopleSettings) else one_answer
+        return rule_of(self.settings)
 
     def price(self, claim: Claim) -> Price:
-        """What an answer costs."""
-        price = people_price if isinstance(self.settings, PeopleSettings) else list_price
-        return price(self.rater, rater_of(self.spec, self.step), claim)
+        if self.settings.paid_by_hour:
+            return hourly(self.settings)
+        return list_price(self.spec, claim)
 
     def number(self, written: object, *, where: str = "", hint: str = "") -> float:
         """An answer as a number; what is none is an InputError with the place and a hint."""
         try:
-            return self.spec.number(rater_of(self.spec, self.step), written)
+            return self.spec.number(self.step, written)
         except ValueError as error:
             raise InputError(f"{where}{error}{hint}") from None
 

@@ -29,15 +29,9 @@ _PRICES = ("price", "price_column", "max_price", "failed_price")
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """What differs between two specs, a sentence for each: what is taken, and what a begun campaign refuses and why."""
+class Change:
+    """One key that differs between two specs, and why a campaign that has begun cannot take that, if so."""
 
-    taken: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
     key: str
     old: Any
     new: Any
@@ -51,38 +45,31 @@ class _Change:
         return f"{self.key} from {old} to {new}" + (f": {why}" if why else "")
 
 
-def changes(old: Spec, new: Spec) -> Changes:
+def changes(old: Spec, new: Spec) -> list[Change]:
     """Compare the spec a campaign began with to the one it is to go on with; where the store is does not matter."""
-    found = [
-        change
-        for change in _compared(old, new)
-        if concealed(change.old) != concealed(change.new)  # what is stored has marks instead of secrets
-    ]
-    return Changes(
-        tuple(change.sentence for change in found if not change.reason),
-        tuple(change.sentence for change in found if change.reason),
-    )
+    # What is stored has marks instead of secrets.
+    return [change for change in _compared(old, new) if concealed(change.old) != concealed(change.new)]
 
 
-def _compared(old: Spec, new: Spec) -> Iterator[_Change]:
+def _compared(old: Spec, new: Spec) -> Iterator[Change]:
     yield from _keys("", old, new, _TOP)
     yield from _keys("items.", old.items, new.items, dict.fromkeys(keys_of(ItemsSpec), _DRAWN))
     yield from _keys("", old, new, {"learner": _DRAWN, "inputs": _ORDERED, "start": _ORDERED})
-    yield _Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
+    yield Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
     yield from _keys("rating.", old.scale, new.scale, {"kind": "ratings so far are of the old kind"})
     if old.scale.kind == new.scale.kind:
         ends = dict.fromkeys(("low", "high", "positive", "words"), _OLD_SCALE)
         yield from _keys("rating.", old.scale, new.scale, ends)
     yield from _keys("goal.", old.goal, new.goal, dict.fromkeys(keys_of(Goal), ""))
     names, now = (tuple(rater.name for rater in spec.raters) for spec in (old, new))
-    yield _Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
+    yield Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
     by_name = {rater.name: rater for rater in new.raters}
     for rater in old.raters:
         if rater.name in by_name:
             yield from _rater(rater, by_name[rater.name])
 
 
-def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
+def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[Change]:
     within, kind = f"raters.{old.name}.", type(old.settings)
     yield from _keys(within, old, new, {"kind": "the ratings so far came from the old one"})
     if old.kind != new.kind:  # its other keys and their defaults are another kind's
@@ -93,15 +80,15 @@ def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[_Change]:
     yield from _keys(within, old, new, dict.fromkeys(calls, ""))
     for key in (key for key in keys_of(kind) if key not in kind.fixed):
         note = _SAME if key in kind.leads_to else ""
-        yield _Change(within + key, getattr(old.settings, key), getattr(new.settings, key), note=note)
+        yield Change(within + key, getattr(old.settings, key), getattr(new.settings, key), note=note)
     if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
         yield from _keys(within, old, new, {"max_price": _CHOSEN, "failed_price": ""})
 
 
-def _keys(within: str, old: object, new: object, reasons: Mapping[str, str]) -> Iterator[_Change]:
+def _keys(within: str, old: object, new: object, reasons: Mapping[str, str]) -> Iterator[Change]:
     """Each of the keys, with the reason why it may not change; "" where it may."""
     for key, reason in reasons.items():
-        yield _Change(within + key, getattr(old, key), getattr(new, key), reason)
+        yield Change(within + key, getattr(old, key), getattr(new, key), reason)
 
 
 def _safe(value: object) -> object:

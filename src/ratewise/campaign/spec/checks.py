@@ -30,7 +30,6 @@ class Document:
     raters: tuple[Section, ...]
 
     def check(self) -> None:
-        """Add what is wrong with the tables together."""
         for check in (
             _start, _store, _inputs, _learner, _learned, _refit, _rating, _goal, _raters, _budget,
         ):  # fmt: skip

@@ -158,7 +158,6 @@ class Section:
 
     @property
     def written(self) -> str:
-        """Its place as people write it."""
         return self.mistakes.key(self.place)
 
 

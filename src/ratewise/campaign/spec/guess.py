@@ -322,7 +322,6 @@ class Begun:
         return tuple(changes)
 
     def to_dict(self) -> dict[str, object]:
-        """A dictionary, ready for JSON."""
         g = self.guess
         return {
             "written": [self.path], "table": self.table, "rows": self.rows, "id": g.id, "weak": g.weak,

@@ -81,7 +81,6 @@ class LearnerSpec:
 
     @property
     def learner(self) -> Learner:
-        """The learner that the keys stand for."""
         return Learner(self.kind, self.model, self.base_url, self.key_env, self.token_price)
 
 
@@ -289,12 +288,10 @@ class Spec:
 
     @property
     def folder(self) -> Path:
-        """The folder of the TOML; its relative paths start here."""
         return self.path.parent
 
     @property
     def table_path(self) -> Path:
-        """The table of items, from the root."""
         return self.folder / self.items.table
 
     @property
@@ -309,7 +306,6 @@ class Spec:
 
     @property
     def strong(self) -> RaterSpec:
-        """The rater that is right."""
         return self.raters[-1]
 
     @property
@@ -323,18 +319,19 @@ class Spec:
         return range(0 if len(self.raters) > 1 else 1, max(len(self.raters), 2))
 
     def at(self, step: int) -> RaterSpec:
-        """The rater of a step."""
-        return self.raters[step - self.steps[0]]
+        return self.raters[self.index(step)]
 
-    def number(self, rater: int, raw: object) -> float:
+    def index(self, step: int) -> int:
+        """Which of the raters a step's is."""
+        return step - self.steps[0]
+
+    def number(self, step: int, raw: object, *, split: bool = False) -> float:
         """A rater's answer as a number; a ValueError where it is none, or a strong rating is off the scale."""
-        return self.scale.strong(raw) if rater == len(self.raters) - 1 else self.scale.weak(raw)
+        return self.scale.strong(raw, split=split) if step == self.steps[-1] else self.scale.weak(raw)
 
-    def rating(self, rater: int, raw: object) -> float:
+    def rating(self, step: int, raw: object) -> float:
         """What a rater's answers to a question come to, as a number: an answer, or the mean of two that differ."""
-        strong, made = rater == len(self.raters) - 1, self.raters[rater]
-        split = made.settings.votes > 1
-        return self.scale.strong(raw, split=split) if strong else self.scale.weak(raw)
+        return self.number(step, raw, split=self.at(step).settings.votes > 1)
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary for JSON, in the form of the TOML; amounts are text, and `None` and the path are left out."""

@@ -105,7 +105,6 @@ class Statement:
     closed: bool
 
     def of(self, lines: Sequence[str]) -> Sequence[str]:
-        """Its lines."""
         return lines[self.first : self.last + 1]
 
 

@@ -9,9 +9,11 @@ With one annotator a question's column has its own name, with several it has the
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 from ratewise.errors import TableError
 from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, shown
@@ -175,3 +177,71 @@ def _data(name: str) -> Became:
 
 def _seconds(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# Out: tasks, and the labelling config that shows them
+
+
+KEY, RATING, COMMENT, CANNOT_TELL = "ratewise_key", "rating", "comment", "cannot_tell"  # names in tasks and answers
+
+
+def field_names(columns: Sequence[str]) -> dict[str, str]:
+    """A name for each column that Label Studio takes for a variable: letters, digits and underscores, none twice."""
+    out: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"\W", "_", column, flags=re.ASCII).strip("_") or "text"
+        name = f"_{name}" if name[0].isdigit() or name in {KEY, "id", RATING, COMMENT, CANNOT_TELL} else name
+        while name in out.values():
+            name += "_"
+        out[column] = name
+    return out
+
+
+def tasks_of(questions: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequence[str]) -> str:
+    """The tasks as JSON: keys and shown columns."""
+    names = field_names(columns)
+    tasks = [
+        {"data": {KEY: key, **{names[column]: _told(item[column]) for column in columns}}} for key, item in questions
+    ]
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _told(value: Any) -> str:
+    """Text as it is; anything else as JSON, since a config shows texts."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def config_of(
+    columns: Sequence[str], words: Sequence[str], *, ends: tuple[float, float], whole: bool, criterion: str, sides: bool
+) -> str:
+    """The labelling config: the texts one below the other, two that are compared side by side, then the answer.
+
+    There is a button for each of the words, of which the last says that one cannot tell; where it is the only one, a
+    number between the ends is asked for.
+    """
+    names = field_names(columns)
+    compared = [column for column in columns if sides and column in ("a", "b")]
+    parts = [_part(column, names[column]) for column in columns if column not in compared]
+    if compared:
+        parts.append('  <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 1rem">')
+        parts += [f"  {line}" for column in compared for line in ("<View>", _part(column, names[column]), "</View>")]
+        parts.append("  </View>")
+    told = [f"  <Header value={quoteattr(criterion)}/>"] if criterion else []
+    to, step = f'toName="{names[columns[0]]}"', "1" if whole else "any"
+    answer = [
+        f'  <Number name="{RATING}" {to} min="{ends[0]:g}" max="{ends[1]:g}" step="{step}"/>',
+        f'  <Choices name="{CANNOT_TELL}" {to} choice="multiple">',
+    ]
+    if len(words) > 1:
+        answer = [f'  <Choices name="{RATING}" {to} choice="single" required="true" showInline="true">']
+    keys = [f' hotkey="{n}"' if n < 10 and len(words) > 1 else "" for n in range(1, len(words) + 1)]
+    answer += [f"    <Choice value={quoteattr(word)}{key}/>" for word, key in zip(words, keys, strict=True)]
+    comment = f'  <TextArea name="{COMMENT}" {to} placeholder="Comment" maxSubmissions="1" editable="true"/>'
+    return "\n".join(["<View>", *parts, *told, *answer, "  </Choices>", comment, "</View>"]) + "\n"
+
+
+def _part(column: str, name: str) -> str:
+    title = column.upper() if column in ("a", "b") else column.replace("_", " ").strip().capitalize() or column
+    return f'  <Header value={quoteattr(title)} size="4"/>\n  <Text name="{name}" value="${name}"/>'

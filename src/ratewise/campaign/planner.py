@@ -1,21 +1,28 @@
-"""The next round's policy and its money, from closed rounds alone.
+"""What a campaign does next: a pure function of what its log says. Whoever asks it only does as it is told.
 
-While answers of other rounds are out, the next one may use what closed rounds say, and of open ones what was known
-before anyone answered: their items, their rates, and the most they can cost (METHODS section 13). So its rates do not
-depend on answers that are out. While much is out, a round is no longer than people need to be busy until the answers
-are in: it knows little.
+A round is planned from closed rounds alone. It takes up items in batches: weak ratings are asked for, then rates and
+draws are written down, then strong ratings are asked for. A batch is taken up only if everything it could cost still
+fits into the round's money, and prices count as they are listed; so what a round buys does not depend on who answers
+first, and a campaign that was killed goes on as if it had not been.
+
+Where people answer, nobody waits for the last answers of a round: while they are out and people are short of
+questions, the next round is opened. It may use what closed rounds say, and of open ones what was known before anyone
+answered: their items, their rates, and the most they can cost (METHODS section 13). So its rates do not depend on
+answers that are out. While much is out, a round is no longer than people need to be busy until the answers are in: it
+knows little. Rounds close in their order.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from ratewise.campaign.estimates import money_to_precision
+from ratewise.campaign.estimates import Target, is_precise, money_to_precision
 from ratewise.campaign.history import History, RoundPlan
-from ratewise.campaign.planner.state import UNIT, Overlap, State
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import (
     Choice,
@@ -31,8 +38,11 @@ from ratewise.design.options import Money
 from ratewise.design.rounds import doubling, next_round, start, start_labels
 from ratewise.design.second_look import plan_again
 from ratewise.design.seen import FEWEST_TO_LEARN, Seen
-from ratewise.store.money import total
+from ratewise.design.teacher import Teacher
+from ratewise.store.money import PLACES, how_many_fit, total
+from ratewise.store.queue import Batch, Units
 
+BATCH = 2000  # items taken up at once, at most: answers come in before all questions are out
 LEAST_LABELS = 100  # in closed rounds, to train a model on
 _GROWTH = 1.2  # times the labels of the last training, to train again: short rounds are not worth one
 _START_FOR_TARGET = 250  # labels that a start is sized for where a precision is to be reached
@@ -43,6 +53,261 @@ _ABOUT_ALL = 0.95  # of the items that a round would take: fewer are taken only 
 _SURE_OF_STEPS = 0.985  # of the expected squared error of strong ratings alone: at most this, to go on with steps
 _EACH = 2  # questions for each person at work, that a round has which bridges the time until answers are in
 _MUCH = 0.5  # of the labels in closed rounds: with more than that out, a round only bridges
+_TOO_DEAR = "the next item costs more than is left"
+LATE = "the deadline has passed"
+UNIT = 10.0**-PLACES
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CampaignTerms:
+    """What a campaign is about, as far as decisions need it; money in units."""
+
+    prices: tuple[float, ...]  # mean list price of each rater
+    budget: int | None
+    wanted: Target
+    alone: bool  # strong ratings alone, from the start
+    deadline: datetime | None = None  # nothing is asked from this moment on
+    gives_up: bool = False  # whether questions without an answer by then are given up
+    again: bool = False  # whether items that were passed over may be drawn again, once all were looked at
+    most: int = 0  # the most that one strong rating can cost
+    first: int = 0  # items that the first round consists of: their strong ratings were there already
+    teacher: Teacher | None = None  # a finished campaign, whose labels stand in for those to come
+    votes: int = 0  # where people are the last rater and nobody is to wait: answers that a question takes
+    aside: int | None = None  # of the budget, for hidden checks and repeats, whose money no round sees; None: no such
+    refit: bool = False  # whether a model is trained on the labels of closed rounds
+
+    @property
+    def pool(self) -> int:
+        return self.wanted.pool
+
+    @property
+    def later_raters(self) -> int:
+        """How many raters come after the first; 1 where there is just one, who is the strong one."""
+        return max(len(self.prices) - 1, 1)
+
+    @property
+    def weak_cost(self) -> float:
+        """Cost of a weak rating; 0 where there is no weak rater."""
+        return 0.0 if self.alone else self.prices[0] * UNIT
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
+
+    def is_late(self, now: datetime) -> bool:
+        return self.deadline is not None and now >= self.deadline
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """A round of the log, with what it has taken up."""
+
+    number: int
+    first: int
+    plan: RoundPlan
+    batches: tuple[Batch, ...] = ()
+    factor: float | None = None
+    items: int | None = None  # looked at; None while it is open
+
+    @property
+    def end(self) -> int:
+        """The first item that is not taken up."""
+        return self.batches[-1].end if self.batches else self.first
+
+    @property
+    def cost(self) -> int:
+        return sum(batch.cost for batch in self.batches)
+
+    @property
+    def groups(self) -> list[tuple[Batch, ...]]:
+        """Batches whose draws are made together: all, where exactly the money is to be spent."""
+        return [self.batches] if self.plan.exact and self.batches else [(batch,) for batch in self.batches]
+
+    @property
+    def left(self) -> int:
+        """The round's money that is not committed yet."""
+        return self.plan.spend - self.cost
+
+    @property
+    def drawn(self) -> bool:
+        return bool(self.batches) and all(batch.drawn for batch in self.batches)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlap:
+    """Rounds whose answers are out while the next one is planned: only what was closed before them may be used."""
+
+    closed: History
+    cost: int  # what they may cost, at worst
+    people: int  # at work
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What the log says now."""
+
+    terms: CampaignTerms
+    history: History
+    spent: int  # settled
+    open: Round | None
+    weak_open: int = 0  # questions to raters before the last one, without an answer yet
+    strong_open: int = 0
+    worst: Units | None = None  # of the next items that are not taken up: the most each can cost, items × raters
+    failed: int = 0  # what failed calls of closed rounds have cost
+    cut: bool = False  # the money for another batch is not there: failed calls were paid from it
+    now: datetime | None = None  # the time; None: before every deadline
+    behind: tuple[Round, ...] = ()  # rounds before the one under way that wait for their last answers, in order
+    oldest_open: int = 0  # questions of the first of these without an answer yet
+    before: History | None = None  # all rounds before the one under way, those behind without answers
+    ahead: "State | None" = (
+        None  # where people are short of questions while answers are out: to plan the next round from
+    )
+    overlap: Overlap | None = None  # where the next round is planned while others are open: `history` has these, too
+
+    @property
+    def oldest(self) -> Round | None:
+        """The open round that closes first."""
+        return self.behind[0] if self.behind else self.open
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a round is open that was open when the last one closed: the campaign does not stop there."""
+        opened = () if self.open is None else (*self.behind, self.open)
+        return any(each.plan.look < self.history.rounds for each in opened)
+
+    @property
+    def free(self) -> int:
+        """What the labels that were there already would have cost."""
+        return round(min(self.terms.first, self.history.items) * self.terms.prices[-1])
+
+    @property
+    def late(self) -> bool:
+        return self.now is not None and self.terms.is_late(self.now)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Open:
+    """Freeze a policy."""
+
+    plan: RoundPlan
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUp:
+    """Ask for weak ratings of these items, and hold money for the strong ones."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawItems:
+    """Write down rates and draws of these items, and ask for what was drawn."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The campaign is done; nothing more is to be bought."""
+
+    reason: str
+
+
+class Command(Enum):
+    """Actions that need no more words."""
+
+    DRAW_AGAIN = "write down a second draw of items that were passed over, and ask for what was drawn"
+    TRAIN = "train a model on the labels of closed rounds, and write down what it predicts of every item"
+    CLOSE = "all answers of the oldest open round are in"
+    GIVE_UP = "count unanswered questions that nobody has claimed as missing; they are not paid for"
+    WAIT = "wait for answers"
+
+
+Action = Open | TakeUp | DrawItems | Done | Command
+
+
+# What is next
+
+
+def decide(state: State) -> Action:
+    """The next action."""
+    if state.behind and not state.oldest_open:
+        return Command.CLOSE
+    if state.terms.refit and refit_is_due(state.history):
+        return Command.TRAIN
+    action = _between_rounds(state) if state.open is None else _within_round(state, state.open)
+    if action is Command.WAIT and not state.late:
+        action = _ahead(state) or action
+    return _after_deadline(state, action) if state.late else action
+
+
+def _after_deadline(state: State, action: Action) -> Action:
+    """What to do after the deadline: close the round if all its answers are in, else leave it or give it up."""
+    if action is Command.CLOSE or (isinstance(action, Done) and state.open is None):
+        return action
+    if state.terms.gives_up and (state.weak_open or state.strong_open):
+        return Command.GIVE_UP
+    return Done(LATE)
+
+
+def _within_round(state: State, now: Round) -> Action:
+    plan = now.plan
+    if plan.again and not now.batches:
+        return Done(_TOO_DEAR) if state.cut else Command.DRAW_AGAIN
+    waiting = next((batch for batch in now.batches if not batch.drawn), None)
+    more = None if state.cut or state.late else _take_up(state, now)
+    if plan.exact:
+        drawn = bool(now.batches) and waiting is None
+        if more is not None and not drawn:
+            return more
+        if waiting is not None:
+            return Command.WAIT if state.weak_open else DrawItems(now.first, now.end)
+    elif waiting is not None:
+        return Command.WAIT if state.weak_open else DrawItems(waiting.first, waiting.end)
+    elif more is not None:
+        return more
+    if state.strong_open or state.weak_open:
+        return Command.WAIT
+    return Command.CLOSE if now.batches else Done(_TOO_DEAR)
+
+
+def _between_rounds(state: State) -> Action:
+    if is_precise(state.history, state.terms.wanted):
+        return Done("the precision asked for is reached")
+    plan = next_plan(state)
+    if plan is None:
+        whole = state.history.items >= state.terms.pool
+        if whole and state.terms.again and state.history.seen is not None:
+            whole = not state.history.passed_over.any()  # else they could be drawn again, with more money
+        return Done("every item has been looked at" if whole else "the budget is spent")
+    return Open(plan) if plan.spend >= next_item(state, plan) else Done(_TOO_DEAR)
+
+
+def _ahead(state: State) -> Open | None:
+    """The next round while answers of others are out; None where these are to be waited for.
+
+    That it is opened now depends on how many answers are out, not on what they say.
+    """
+    if state.ahead is None or is_precise(state.history, state.terms.wanted):
+        return None
+    plan = next_plan(state.ahead)
+    return None if plan is None or plan.spend < next_item(state.ahead, plan) else Open(plan)
+
+
+def _take_up(state: State, now: Round) -> TakeUp | None:
+    """Take up as many items as the round still wants and the money covers at their highest prices."""
+    assert state.worst is not None
+    wanted = min(BATCH, state.terms.pool - now.end, state.worst.shape[0])
+    if now.plan.items is not None:
+        wanted = min(wanted, now.first + now.plan.items - now.end)
+    cost = now.plan.item_costs(state.worst[: max(wanted, 0)])
+    fits = how_many_fit(cost, now.left)
+    return TakeUp(now.end, now.end + fits) if fits > 0 else None
+
+
+# The next round
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +562,7 @@ def _chain(state: State, purse: PlanMoney, *, few: bool) -> RoundPlan | None:
 def chosen_design(state: State, left: int) -> Choice:
     """How the raters are used from here on."""
     looked, terms, history = state.history.looked, state.terms, state.history
-    return history.fits.once(
+    return history.once(
         ("design", left),
         lambda: choose_design(
             looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
@@ -379,18 +644,6 @@ def next_item(state: State, plan: RoundPlan) -> int:
 
 
 # While answers are out
-
-
-def overlapping(state: State) -> State:
-    """The state that the next round is planned from while rounds are open, whose items are taken as well."""
-    ahead = state.ahead
-    assert state.open is not None
-    assert ahead is not None
-    cost = state.open.cost + sum(each.cost for each in state.behind)
-    overlap = Overlap(state.history, cost, ahead.people)
-    return replace(
-        state, history=ahead.taken, overlap=overlap, spent=ahead.spent + cost, open=None, behind=(), ahead=None
-    )  # fmt: skip
 
 
 def most_labels(state: State) -> float:

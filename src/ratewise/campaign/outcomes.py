@@ -2,54 +2,35 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
-from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.raters.people import PeopleSettings
+from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.store.money import Hourly, shown, to_units
 from ratewise.store.queue import Claim, Outcome
 
 
-def list_price(rater: RaterSpec, k: int, claim: Claim) -> int:
+def list_price(spec: Spec, claim: Claim) -> int:
     """Price of one call, unless its reply says otherwise."""
-    if rater.price is not None:
-        return to_units(rater.price)
+    price = spec.at(claim.step).price
+    if price is not None:
+        return to_units(price)
     assert claim.prices is not None
-    return claim.prices[k]
-
-
-def people_price(rater: RaterSpec, k: int, claim: Claim) -> int | Hourly:
-    """What people are paid for an item: its list price, or by the time that each of them takes."""
-    settings = rater.settings
-    assert isinstance(settings, PeopleSettings)
-    if settings.per_hour is None:
-        return list_price(rater, k, claim)
-    return hourly(settings)
-
-
-def hourly(settings: PeopleSettings) -> Hourly:
-    """The pay of people who are paid by the hour."""
-    assert settings.per_hour is not None
-    return Hourly(to_units(settings.per_hour), settings.most_seconds, settings.answer_seconds)
-
-
-def worst_price(rater: RaterSpec, k: int, claim: Claim) -> int:
-    """What is reserved for one call."""
-    return to_units(rater.max_price) if rater.max_price is not None else list_price(rater, k, claim)
-
-
-_DEAREST = to_units(Decimal(1_000_000))
-
-
-def rater_of(spec: Spec, step: int) -> int:
-    """The number of the rater of a step; the strong one where only it is asked."""
-    return step if len(spec.raters) > 1 else 0
+    return claim.prices[spec.index(claim.step)]
 
 
 def reserved(spec: Spec, claim: Claim) -> int:
-    """What is reserved for one call."""
-    k = rater_of(spec, claim.step)
-    return worst_price(spec.raters[k], k, claim)
+    """What is reserved for one call: the most that it can cost."""
+    most = spec.at(claim.step).max_price
+    return list_price(spec, claim) if most is None else to_units(most)
+
+
+def hourly(settings: Any) -> Hourly:
+    """The pay of people who are paid by the hour."""
+    return Hourly(to_units(settings.per_hour), settings.most_seconds, settings.answer_seconds)
+
+
+_DEAREST = to_units(Decimal(1_000_000))
 
 
 def dearest(spec: Spec, claim: Claim) -> int:
@@ -64,31 +45,29 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     """
     if isinstance(reply, Failure):
         return failed(spec, claim, reply)
-    k = rater_of(spec, claim.step)
-    paid = list_price(spec.raters[k], k, claim) if reply.price is None else to_units(reply.price)
+    paid = list_price(spec, claim) if reply.price is None else to_units(reply.price)
     if paid > dearest(spec, claim):
         return _too_dear(spec, claim, paid)
     if reply.value is None:
         return Outcome(claim, paid, note=reply.note or "no answer")
     try:
-        value = spec.rating(k, reply.value)
+        value = spec.rating(claim.step, reply.value)
     except ValueError as error:
         wrong = failed(spec, claim, Failure(str(error)), paid)
-        is_written = spec.raters[k].settings.is_written  # and says the same however often it is asked
+        is_written = spec.at(claim.step).settings.is_written  # and says the same however often it is asked
         return replace(wrong, off_scale=True, again=None if is_written else wrong.again)
     return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
 
 
 def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
     """Outcome of a failed call: paid, and asked again while attempts are left (they start anew after an outage)."""
-    k = rater_of(spec, claim.step)
-    rater = spec.raters[k]
+    rater = spec.at(claim.step)
     said = failure.price if failure.price is not None else rater.failed_price
     if paid is None:
-        paid = list_price(rater, k, claim) if said is None else to_units(said)
+        paid = list_price(spec, claim) if said is None else to_units(said)
         if paid > dearest(spec, claim):
             return _too_dear(spec, claim, paid)
-    again = worst_price(rater, k, claim) if claim.attempt % rater.attempts else None
+    again = reserved(spec, claim) if claim.attempt % rater.attempts else None
     return Outcome(claim, paid, note=failure.reason, failed=True, again=again, after=failure.after)
 
 

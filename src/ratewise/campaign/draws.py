@@ -4,16 +4,13 @@ Money is held for all that an item could still cost before it is taken up. A rou
 whole money with its first batch, and weak ratings are paid out of that.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ratewise.campaign.history import History, LookedItems, RoundPlan
-from ratewise.campaign.planner.state import OpenRound
-from ratewise.core.checks import Floats
+from ratewise.campaign.planner import Round
 from ratewise.core.ratings import Mask
-from ratewise.core.result import Result
 from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
 from ratewise.design.rounds import RoundDraw, draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
@@ -22,16 +19,7 @@ from ratewise.store.money import total
 from ratewise.store.queue import AgainRows, Batch, NewAgain, NewBatch, NewDraws, Units
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BatchDraw(Result):
-    """Rates and draws of a batch, items × raters after the first."""
-
-    rates: Floats
-    selected: Mask
-    factor: float | None = None
-
-
-def draw_batch(history: History, now: OpenRound, looked: LookedItems, worst: Units) -> BatchDraw:
+def draw_batch(history: History, now: Round, looked: LookedItems, worst: Units) -> RoundDraw:
     """Draw items by the round's rule and their random numbers; `worst` has the highest prices, items × raters.
 
     All raters are drawn, each by what those before it have said. Whoever writes draws down takes only the columns of
@@ -41,16 +29,16 @@ def draw_batch(history: History, now: OpenRound, looked: LookedItems, worst: Uni
     rates, selected = np.ones((n, later)), np.zeros((n, later), dtype=np.bool_)
     if rule is None:
         selected[:, [k - 1 for k in plan.uses(later + 1) if k > 0]] = True
-        return BatchDraw(rates, selected)
+        return RoundDraw(rates, selected)
     if isinstance(rule, ChainRule):
         rates = rule.rates(history.filled(looked.x).weak)
-        return BatchDraw(rates, np.asarray(looked.uniform[:, None] < rates))
+        return RoundDraw(rates, np.asarray(looked.uniform[:, None] < rates))
     money = float(plan.spend - total(plan.sure_costs(worst))) if plan.exact else None
     columns, drawn = _by_rule(history, plan, looked, worst, money)
     selected[:, [k - 1 for k in plan.asked(later + 1).first if k > 0]] = True
     for column, rate, asked in zip(columns, drawn.rates.reshape(n, -1).T, drawn.asked.reshape(n, -1).T, strict=True):
         rates[:, column:], selected[:, column] = rate[:, None], asked
-    return BatchDraw(rates, selected, drawn.factor)
+    return RoundDraw(rates, selected, drawn.factor)
 
 
 def _by_rule(
@@ -76,7 +64,7 @@ def _by_rule(
     return [last], draw_exact_round(rule, history.seen, x, uniform, money=money, prices=prices)
 
 
-def second_draw(history: History, now: OpenRound, worst: Units) -> NewAgain:
+def second_draw(history: History, now: Round, worst: Units) -> NewAgain:
     """Draw among the items that were passed over; `worst` has the highest prices of all items and raters."""
     plan, seen = now.plan, history.seen
     assert seen is not None
@@ -93,7 +81,7 @@ Worst = Callable[[int, int], Units]  # of items from the first number to before 
 Selected = Callable[[int, int], Mask]  # of these items: who was asked, items × raters after the first
 
 
-def new_batch(now: OpenRound, first: int, worst: Units) -> NewBatch:
+def new_batch(now: Round, first: int, worst: Units) -> NewBatch:
     """Taking up the items from `first` on, as many as there are prices."""
     plan, weak = now.plan, total(now.plan.first_costs(worst))
     cost = total(plan.item_costs(worst))
@@ -103,7 +91,7 @@ def new_batch(now: OpenRound, first: int, worst: Units) -> NewBatch:
     return NewBatch(now.number, first, first + len(worst), cost, hold, worst[:, 0] if plan.asks_first else None)
 
 
-def new_draws(now: OpenRound, first: int, drawn: BatchDraw, worst: Units) -> NewDraws:
+def new_draws(now: Round, first: int, drawn: RoundDraw, worst: Units) -> NewDraws:
     """Writing down who is asked next among the items from `first` on.
 
     Money for raters before the last is taken from what is held; the draw of the last one gives the rest back. The first
@@ -113,18 +101,18 @@ def new_draws(now: OpenRound, first: int, drawn: BatchDraw, worst: Units) -> New
     weak = plan.first_costs(worst)
     ours = [b for b in now.batches if first <= b.first < first + len(worst)]
     columns, earlier = _next_columns(now, ours, drawn)
-    asked = total(np.where(drawn.selected, prices, 0)[:, columns])
-    step, rates, selected = columns.start + 1, drawn.rates[:, columns], drawn.selected[:, columns]
+    asked = total(np.where(drawn.asked, prices, 0)[:, columns])
+    step, rates, selected = columns.start + 1, drawn.rates[:, columns], drawn.asked[:, columns]
     if columns.stop < drawn.rates.shape[1]:
         return NewDraws(now.number, first, rates, selected, prices[:, columns], asked, (), None, step=step)
-    before = total(np.where(drawn.selected, prices, 0)[:, earlier])
-    more = total(prices[drawn.selected])
+    before = total(np.where(drawn.asked, prices, 0)[:, earlier])
+    more = total(prices[drawn.asked])
     costs = tuple((b.first, total(weak[b.first - first : b.end - first]) + (more if b is ours[0] else 0)) for b in ours)
     release = (plan.spend if plan.exact else total(plan.item_costs(worst))) - total(weak) - before
     return NewDraws(now.number, first, rates, selected, prices[:, columns], release, costs, drawn.factor, step=step)
 
 
-def _next_columns(now: OpenRound, ours: list[Batch], drawn: BatchDraw) -> tuple[slice, slice]:
+def _next_columns(now: Round, ours: list[Batch], drawn: RoundDraw) -> tuple[slice, slice]:
     """Columns of the raters who are drawn now, and of those before them."""
     done = min((b.steps for b in ours if not b.drawn), default=0)
     stages = now.plan.stages(drawn.rates.shape[1])
@@ -134,18 +122,16 @@ def _next_columns(now: OpenRound, ours: list[Batch], drawn: BatchDraw) -> tuple[
     return columns, slice(0, columns.start)
 
 
-def holdings(now: OpenRound, worst: Worst, selected: Selected) -> Iterator[tuple[int, int]]:
+def holdings(now: Round, worst: Worst, selected: Selected) -> Iterator[tuple[int, int]]:
     """(first item, amount) of everything a round has held so far; amounts below 0 were given back."""
     held = {b.first: new_batch(now, b.first, worst(b.first, b.end)).hold for b in now.batches}
     yield from held.items()
-    groups: list[list[Batch]] = [list(now.batches)] if now.plan.exact else [[b] for b in now.batches]
-    for group in groups:
-        if group:
-            yield from _given_back(now, group, sum(held[b.first] for b in group), worst, selected)
+    for group in now.groups:
+        yield from _given_back(now, group, sum(held[b.first] for b in group), worst, selected)
 
 
 def _given_back(
-    now: OpenRound, group: list[Batch], held: int, worst: Worst, selected: Selected
+    now: Round, group: Sequence[Batch], held: int, worst: Worst, selected: Selected
 ) -> Iterator[tuple[int, int]]:
     """What was taken from the money held for batches that are drawn together, stage by stage."""
     first, end = group[0].first, group[-1].end
@@ -161,7 +147,6 @@ def _given_back(
         yield first, -held
 
 
-def drawn_together(now: OpenRound) -> list[tuple[int, int]]:
+def drawn_together(now: Round) -> list[tuple[int, int]]:
     """(first, end) of items whose draws were made together, where all of them are made."""
-    groups: list[list[Batch]] = [list(now.batches)] if now.plan.exact else [[b] for b in now.batches]
-    return [(g[0].first, g[-1].end) for g in groups if g and all(b.drawn for b in g)]
+    return [(g[0].first, g[-1].end) for g in now.groups if all(b.drawn for b in g)]
