@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from ratewise.judges.ladder import Rung
 from ratewise.judges.reply import has_logprobs, read_reply
 from ratewise.judges.verdicts import Ballot, NoVerdict
 
@@ -14,23 +13,23 @@ def reply(content='{"verdict": "yes"}', **choice):
 
 
 def read(data, kind="binary", source="none"):
-    return read_reply(data, prompt(kind), Rung(source), spec(kind).verdicts)
+    return read_reply(data, prompt(kind, source=source), spec(kind).verdicts)
 
 
 def test_a_request_asks_for_what_the_endpoint_takes():
     judge = spec("pairwise")
-    body = judge.body(prompt("pairwise"), Rung("logprobs"))
+    body = judge.body(prompt("pairwise", source="logprobs"))
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"], body["temperature"]) == (True, 20, 700, 0.0)
     assert body["response_format"]["json_schema"]["strict"] is True
-    plain = judge.body(prompt("pairwise", "line"), Rung("none", takes=frozenset()))
+    plain = judge.body(prompt("pairwise", "line"))
     assert set(plain) == {"model", "messages", "max_completion_tokens"}
-    assert judge.form(Rung("verbal")).confidence
-    assert judge.form(Rung("none", takes=frozenset())).form == "line"
+    sure = judge.body(prompt("pairwise", source="verbal"))["response_format"]["json_schema"]["schema"]
+    assert "confidence" in sure["properties"]
 
 
 @pytest.mark.parametrize(("kind", "type_"), [("binary", "predicate"), ("pairwise", "choice"), ("likert", "score")])
 def test_decisions_ask_a_question_of_their_own(kind, type_):
-    body = spec(kind).body(prompt(kind, "decision"), Rung("decisions"))
+    body = spec(kind).body(prompt(kind, source="decisions"))
     (question,) = body["questions"]
     assert question["type"] == type_
     assert "The answer is correct." in question["instructions"]
@@ -69,9 +68,8 @@ def test_what_cannot_be_read_may_be_repaired():
 
 def test_the_source_gives_the_chances():
     assert read(reply()) == Ballot(1.0, {1.0: 1.0}, told=False)
-    sure = read_reply(
-        reply('{"verdict": "yes", "confidence": 90}'), prompt(confidence=True), Rung("verbal"), spec().verdicts
-    )
+    sure = read(reply('{"verdict": "yes", "confidence": 90}'), source="verbal")
+    assert not read(reply('{"verdict": "yes", "confidence": 90}')).told  # nobody has asked for it
     assert sure.chances == {1.0: 0.9, 0.0: pytest.approx(0.1)}
     assert not has_logprobs(reply())
     assert has_logprobs(reply(logprobs={"content": [{"token": "x"}]}))

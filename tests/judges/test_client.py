@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.judges.client import CallError, Client, Endpoint, Pace, retry_after
+from ratewise.judges.client import CallError, Client, Pace, retry_after
 from ratewise.testing.judge_server import JudgeServer
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
@@ -28,7 +28,7 @@ def post(server, faults=(), **endpoint):
     server.faults.queue.extend(faults)
 
     async def call():
-        client = Client(Endpoint(server.base_url, **endpoint))
+        client = Client(server.base_url, **endpoint)
         try:
             return client, await client.post("chat/completions", BODY, key="", tokens=10)
         except CallError as error:
@@ -43,7 +43,7 @@ def post(server, faults=(), **endpoint):
     ("value", "seconds"),
     [
         ("7", 7.0), (" 0.5 ", 0.5), ("Mon, 16 Nov 2026 12:00:30 GMT", 30.0), ("Mon, 16 Nov 2026 11:00:00 GMT", 0.0),
-        (None, None), ("soon", None), ("-3", None), ("", None), ("9" * 400, None),
+        ("soon", None), ("-3", None), ("", None), ("9" * 400, None),
     ],
 )  # fmt: skip
 def test_retry_after_in_seconds_and_as_a_date(value, seconds):
@@ -94,7 +94,7 @@ def test_a_slow_answer_is_cut_off(server):
 
 def test_a_server_that_is_not_there_costs_nothing():
     async def call():
-        client = Client(Endpoint("http://127.0.0.1:9/v1"))
+        client = Client("http://127.0.0.1:9/v1")
         try:
             await client.post("chat/completions", BODY, key="", tokens=10)
         finally:
@@ -137,7 +137,7 @@ def test_the_key_is_sent_and_shown_nowhere(server, monkeypatch):
 def test_a_variable_without_a_key_is_said(server, monkeypatch, value, said):
     monkeypatch.setenv("JUDGE_KEY", value)
     with pytest.raises(InputError, match=f"the environment variable JUDGE_KEY {said}"):
-        Client(Endpoint(server.base_url, "JUDGE_KEY"))
+        Client(server.base_url, "JUDGE_KEY")
 
 
 def test_the_pace_is_steady(monkeypatch):

@@ -1,10 +1,4 @@
-from ratewise.judges.prompt import cut, fenced, new_code, shown_cells, text_of
-
-
-def test_every_call_has_a_code_of_its_own():
-    codes = {new_code() for _ in range(200)}
-    assert len(codes) == 200
-    assert all(len(code) == 16 for code in codes)
+from ratewise.judges.prompt import fenced, shown_cells, text_of
 
 
 def test_content_stands_between_two_lines_with_the_code():
@@ -16,7 +10,6 @@ def test_long_content_is_cut_with_a_note_outside_the_fence():
     block = fenced("c0de", [("answer", "x" * 120)], longest=100)
     assert block.endswith("END c0de\n(Note: answer was cut: 100 of 120 characters are shown.)")
     assert "x" * 101 not in block
-    assert cut("short", 100) == ("short", "")
 
 
 def test_cells_of_any_kind_become_text_and_names_stay_in_their_line():

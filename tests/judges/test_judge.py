@@ -7,10 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from ratewise.judges.client import CallError, Client, Endpoint
-from ratewise.judges.judge import Forgetful, Judge, Rated
+from ratewise.judges.client import CallError, Client
+from ratewise.judges.judge import Forgetful, Judge
 from ratewise.judges.ladder import Rung
 from ratewise.judges.prices import Usage, given_prices
+from ratewise.judges.verdicts import JudgeVerdict
 from ratewise.testing.hidden_rule import HiddenRule, content_of, logistic
 from ratewise.testing.judge_server import Behaviour, JudgeServer
 
@@ -38,7 +39,7 @@ def rate(server, items=(ITEM,), kind="binary", memory=None, together=False, **ch
     """Verdicts on items, one after the other or all together; and the judge."""
 
     async def work():
-        client = Client(Endpoint(server.base_url, concurrency=8, timeout=20.0))
+        client = Client(server.base_url, concurrency=8, timeout=20.0)
         judge = Judge(spec(kind, **changes), client, PRICES, Forgetful() if memory is None else memory)
         asked = [judge.rate(item, f"{uuid4()}") for item in items]
         try:
@@ -215,7 +216,7 @@ def test_the_same_text_is_asked_once(server):
 
     class Remembers(Forgetful):
         def earlier(self):
-            return [Rated(ITEM, 0.25, 0.1, "{}")]
+            return [(ITEM, JudgeVerdict(0.25, 0.25, 0.1, Decimal(0), "{}"))]
 
     (verdict,), _ = rate(server, memory=Remembers())
     assert (verdict.value, verdict.doubt, verdict.price, verdict.repeated) == (0.25, 0.1, 0, True)
@@ -227,7 +228,7 @@ def test_calls_that_are_paid_are_kept_when_another_one_fails(server):
     rate(server, [PAIR], "pairwise", memory=memory, samples=2)
 
     async def work():
-        client = Client(Endpoint(server.base_url, concurrency=1))
+        client = Client(server.base_url, concurrency=1)
         judge = Judge(spec("pairwise", samples=2), client, PRICES, memory)
         item = {**PAIR, "one": "It is four."}
         server.faults.queue.extend([None, "500", None, None])

@@ -1,21 +1,21 @@
 import pytest
 
-from ratewise.judges.ladder import Rung, first_rung, is_too_long, next_rung, no_confidence, no_logprobs
+from ratewise.judges.ladder import Rung, is_too_long
 
 
 def test_the_ladder_begins_at_the_top_unless_something_is_asked_for():
-    assert first_rung("auto", 1).source == "decisions"
-    assert first_rung("auto", 5).source == "samples"
-    assert first_rung("verbal", 1).source == "verbal"
+    assert Rung.first("auto", 1).source == "decisions"
+    assert Rung.first("auto", 5).source == "samples"
+    assert Rung.first("verbal", 1).source == "verbal"
 
 
 def test_an_endpoint_without_decisions_is_asked_for_log_probabilities():
-    down = next_rung(Rung("decisions"), "auto", 404, "HTTP 404: unknown URL")
+    down = Rung("decisions").after("auto", 404, "HTTP 404: unknown URL")
     assert (down.source, down.reasons) == ("logprobs", ("no decisions: HTTP 404: unknown URL",))
-    assert next_rung(Rung("decisions"), "auto", 200, "the reply is no JSON object").source == "logprobs"
-    assert next_rung(Rung("decisions"), "auto", 500, "down") is None
-    assert next_rung(Rung("decisions"), "auto", 401, "who are you?") is None
-    assert next_rung(Rung("decisions"), "decisions", 404, "unknown URL") is None
+    assert Rung("decisions").after("auto", 200, "the reply is no JSON object").source == "logprobs"
+    assert Rung("decisions").after("auto", 500, "down") is None
+    assert Rung("decisions").after("auto", 401, "who are you?") is None
+    assert Rung("decisions").after("decisions", 404, "unknown URL") is None
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_an_endpoint_without_decisions_is_asked_for_log_probabilities():
     ],
 )
 def test_what_the_complaint_names_goes_first(words, source, gone):
-    down = next_rung(Rung("logprobs"), "auto", 400, words)
+    down = Rung("logprobs").after("auto", 400, words)
     assert down.source == source
     assert Rung("logprobs").takes - down.takes == ({gone} if gone else set())
     assert any(words in reason for reason in down.reasons)
@@ -40,7 +40,7 @@ def test_the_form_of_answers_goes_down_by_steps():
     rung, forms = Rung("logprobs"), []
     while rung.source == "logprobs":
         forms.append(rung.form)
-        rung = next_rung(rung, "auto", 500, "Internal Server Error")
+        rung = rung.after("auto", 500, "Internal Server Error")
     assert forms == ["structured", "json_object", "line"]
     assert Rung("logprobs").in_words.form == "line"
     assert Rung("logprobs").in_words.in_words == Rung("logprobs").in_words
@@ -59,16 +59,16 @@ def test_an_item_that_is_too_long_is_told_from_a_request_that_is_not_known():
 
 def test_a_plain_request_that_is_refused_is_refused():
     bare = Rung("none", takes=frozenset())
-    assert next_rung(bare, "auto", 400, "too long") is None
-    assert next_rung(Rung("logprobs"), "logprobs", 400, "no logprobs here") is None
-    assert no_logprobs(Rung("logprobs"), "logprobs") is None
-    assert next_rung(Rung("logprobs"), "auto", 401, "who are you?") is None
+    assert bare.after("auto", 400, "too long") is None
+    assert Rung("logprobs").after("logprobs", 400, "no logprobs here") is None
+    assert Rung("logprobs").below("logprobs", "the answer has none") is None
+    assert Rung("logprobs").after("auto", 401, "who are you?") is None
 
 
 def test_the_way_down_is_told_and_kept():
-    rung = no_confidence(no_logprobs(Rung("logprobs", reasons=("no decisions: 404",)), "auto"))
+    rung = Rung("logprobs", reasons=("no decisions: 404",)).below("auto", "a").below("auto", "b")
     assert rung.source == "none"
     kept = Rung.from_json(rung.to_json())
-    assert (kept, kept.settled) == (rung, True)
+    assert kept == rung
     assert kept.said.startswith("it gives bare answers, without probabilities (no decisions: 404; no log-prob")
     assert "write samples = 5" in kept.said

@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.judges import judge_table
-from ratewise.judges.client import Client, Endpoint
+from ratewise.judges.client import Client
 from ratewise.judges.judge import Forgetful, Judge
 from ratewise.judges.prices import given_prices
-from ratewise.judges.prompt import JudgeSpec, ShownColumns
+from ratewise.judges.prompt import JudgeSpec
 from ratewise.judges.template import built_in, parse
 from ratewise.judges.verdicts import Verdicts
 from ratewise.tables import read_table, write_table
@@ -29,10 +29,10 @@ def address(tmp_path_factory):
 
 def rate(address, texts, kind="binary", high=1.0, memory=None, **changes):
     async def work():
-        client = Client(Endpoint(address, concurrency=2, timeout=120.0))
+        client = Client(address, concurrency=2, timeout=120.0)
         made = JudgeSpec(
-            parse(built_in(kind), kind), Verdicts.of(kind, 1.0, high), ShownColumns(("text",)), "tiny-judge",
-            "It is right.", **changes,
+            template=parse(built_in(kind), kind), verdicts=Verdicts.of(kind, 1.0, high), show=("text",),
+            model="tiny-judge", criterion="It is right.", **changes,
         )  # fmt: skip
         judge = Judge(made, client, PRICES, Forgetful() if memory is None else memory)
         try:

@@ -8,8 +8,8 @@ from .asking import CODE, prompt, spec
 from .injections import ALL
 
 
-def value(answer, kind="binary", form="json", confidence=False):
-    said = read_answer(answer, prompt(kind, form, confidence), spec(kind).verdicts)
+def value(answer, kind="binary", form="json", source="none"):
+    said = read_answer(answer, prompt(kind, form, source), spec(kind).verdicts)
     return None if said is None else said.value
 
 
@@ -55,14 +55,14 @@ def test_a_line_must_carry_the_code_and_be_the_last(answer, said):
 
 
 def test_confidence_is_a_number_from_0_to_100():
-    asked = prompt(confidence=True)
+    asked = prompt(source="verbal")
     said = read_answer('{"verdict": "yes", "confidence": 85}', asked, spec().verdicts)
     assert (said.value, said.confidence) == (1.0, 0.85)
     for wrong in ('"high"', "101", "-1", "true", "null"):
         assert read_answer(f'{{"verdict": "yes", "confidence": {wrong}}}', asked, spec().verdicts) is None
-    line = read_answer(f"VERDICT {CODE}: no 70%", prompt(form="line", confidence=True), spec().verdicts)
+    line = read_answer(f"VERDICT {CODE}: no 70%", prompt(form="line", source="verbal"), spec().verdicts)
     assert (line.value, line.confidence) == (0.0, 0.7)
-    assert value(f"VERDICT {CODE}: no", form="line", confidence=True) is None
+    assert value(f"VERDICT {CODE}: no", form="line", source="verbal") is None
 
 
 @pytest.mark.parametrize("kind", ["binary", "likert", "score", "pairwise"])

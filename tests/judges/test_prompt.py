@@ -2,10 +2,10 @@ import re
 
 import pytest
 
-from ratewise.judges.prompt import AnswerForm, ShownColumns, answer_schema, format_of
+from ratewise.judges.prompt import answer_schema, columns_read, format_of
 from ratewise.judges.template import KINDS
 
-from .asking import CODE, ITEM, PAIR, prompt, spec
+from .asking import CODE, ITEM, PAIR, prompt, rung, spec
 from .injections import ALL
 
 
@@ -35,8 +35,9 @@ def _outside(text):
 
 def test_the_code_is_random_and_stands_in_no_system_message():
     judge = spec()
-    made = [judge.prompt(ITEM, AnswerForm("line")) for _ in range(2)]
-    assert made[0].code != made[1].code
+    made = [judge.prompt(ITEM, rung("line")) for _ in range(200)]
+    assert len({one.code for one in made}) == 200
+    assert all(len(one.code) == 16 for one in made)
     assert made[0].messages[0] == made[1].messages[0]
     assert made[0].code in made[0].messages[1]["content"]
 
@@ -50,14 +51,14 @@ def test_both_orders_show_the_answers_in_both_places():
 
 def test_how_to_answer_is_said_for_each_form():
     judge = spec("likert")
-    assert "a whole number from 1 to 5" in format_of(judge.verdicts, AnswerForm("json"), reasons=False, code="c")
-    assert '"confidence"' in format_of(judge.verdicts, AnswerForm("json", True), reasons=True, code="c")
-    assert "the code c" in format_of(judge.verdicts, AnswerForm("line"), reasons=True, code="c")
-    assert format_of(judge.verdicts, AnswerForm("decision"), reasons=True, code="c") == ""
+    assert "a whole number from 1 to 5" in format_of(judge.verdicts, rung(), reasons=False, code="c")
+    assert '"confidence"' in format_of(judge.verdicts, rung(source="verbal"), reasons=True, code="c")
+    assert "the code c" in format_of(judge.verdicts, rung("line"), reasons=True, code="c")
+    assert format_of(judge.verdicts, rung(source="decisions"), reasons=True, code="c") == ""
 
 
 def test_the_schema_has_what_is_asked_for_and_nothing_else():
-    found = answer_schema(spec("pairwise").verdicts, AnswerForm("json", True), reasons=True)
+    found = answer_schema(spec("pairwise").verdicts, reasons=True, confidence=True)
     assert list(found["properties"]) == found["required"] == ["reasons", "verdict", "confidence"]
     assert found["additionalProperties"] is False
     assert found["properties"]["verdict"]["enum"] == ["first", "second", "tie"]
@@ -73,4 +74,4 @@ def test_a_repair_goes_on_with_the_conversation():
 
 
 def test_columns_are_read_once():
-    assert ShownColumns(("q", "a"), "a", "b").all == ("q", "a", "b")
+    assert columns_read(("q", "a"), "a", "b") == ("q", "a", "b")

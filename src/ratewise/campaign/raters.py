@@ -5,11 +5,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 from ratewise.campaign.seed import secret_seed
 from ratewise.campaign.spec.spec import RaterSpec, Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
-from ratewise.judges.judge import Memory, Rated
+from ratewise.judges.judge import Memory
+from ratewise.judges.verdicts import JudgeVerdict
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import SETTINGS, Quote, RaterKind, RaterPlace
 from ratewise.raters.text import secrets_of
@@ -44,12 +47,13 @@ class StoreMemory:
         with suppress(StoreError):
             self.store.note(f"rater {self.rater!r}: {sentence}")
 
-    def earlier(self) -> Iterator[Rated]:
+    def earlier(self) -> Iterator[tuple[dict[str, Any], JudgeVerdict]]:
         for first, end in audit.pieces(int(self.store.meta("items") or 0)):
             rows = [r for r in audit.rating_rows(self.store, first, end) if r.step == self.step and r.state == ANSWERED]
             contents = {r.position: r.content for r in audit.item_contents(self.store, first, end)} if rows else {}
             for row in rows:
-                yield Rated(json.loads(contents[row.position]), row.value, row.doubt, row.note or "")
+                verdict = JudgeVerdict(row.value, row.value, row.doubt, Decimal(0), row.note or "", repeated=True)
+                yield json.loads(contents[row.position]), verdict
 
 
 def place_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> RaterPlace:

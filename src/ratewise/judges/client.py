@@ -11,8 +11,8 @@ import os
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -24,7 +24,9 @@ from urllib.request import getproxies, proxy_bypass
 from ratewise.errors import InputError
 
 if TYPE_CHECKING:
-    from ratewise.judges.wire import Wire, WireReply
+    import httpcore2
+
+    from ratewise.judges.wire import Wire
 
 _BUSY = (429, 503, 529)
 _TURNED_AWAY = 12  # times in a row that a call may be told to wait
@@ -35,18 +37,6 @@ _LARGEST = 8_000_000  # bytes of a reply
 _SHOWN = 200  # characters of a server's own words
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ratewise"}
 HIDDEN = "***"
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where the judge is, and its limits; the key is read from the environment when the client is made."""
-
-    base_url: str
-    key_env: str | None = None
-    timeout: float = 60.0
-    concurrency: int = 1
-    per_minute: float | None = None
-    tokens_per_minute: float | None = None
 
 
 class CallError(Exception):
@@ -69,7 +59,6 @@ class Pace:
     _next: float = field(init=False, default=0.0)
 
     async def take(self, amount: float) -> None:
-        """Wait for the turn of so much."""
         if self.per_minute is None:
             return
         now = time.monotonic()
@@ -81,9 +70,14 @@ class Pace:
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A connection to an endpoint."""
+    """Calls to an endpoint within its limits; the key is read from the environment when the client is made."""
 
-    endpoint: Endpoint
+    base_url: str
+    key_env: str | None = None
+    timeout: float = 60.0
+    concurrency: int = 1
+    per_minute: float | None = None
+    tokens_per_minute: float | None = None
     waits: int = field(init=False, default=0)  # times that the server has asked to wait
     _idle: "list[Wire]" = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -94,12 +88,11 @@ class Client:
     _not_before: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._secret = _key(self.endpoint)
+        self._secret = "" if self.key_env is None else _key(self.key_env)
         self._headers = _HEADERS | ({"Authorization": f"Bearer {self._secret}"} if self._secret else {})
-        self._idle = _wires(self.endpoint)
-        self._free = asyncio.Semaphore(self.endpoint.concurrency)
-        self._calls = Pace(self.endpoint.per_minute)
-        self._tokens = Pace(self.endpoint.tokens_per_minute)
+        self._idle = _wires(self.base_url, self.concurrency)
+        self._free = asyncio.Semaphore(self.concurrency)
+        self._calls, self._tokens = Pace(self.per_minute), Pace(self.tokens_per_minute)
 
     async def post(self, path: str, body: Mapping[str, Any], *, key: str, tokens: int) -> dict[str, Any]:
         """The reply as a JSON object. `key` stays the same if the call is repeated after a crash."""
@@ -108,7 +101,8 @@ class Client:
         for turn in range(_TURNED_AWAY):
             await self._turn(tokens)
             response = await self._send(path, content, key)
-            wait = retry_after(response.retry_after)
+            later = next((value for name, value in response.headers if name.lower() == b"retry-after"), None)
+            wait = None if later is None else retry_after(later.decode("latin-1"))
             if response.status not in _BUSY or (response.status != 429 and wait is None):
                 return self._read(response)
             if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
@@ -119,7 +113,6 @@ class Client:
         raise CallError(f"the server is too busy: {self._words(response)}", status=response.status, after=wait or 0)
 
     async def close(self) -> None:
-        """Close the connections."""
         for http in self._idle:
             await http.close()
 
@@ -135,32 +128,29 @@ class Client:
         spread = seconds + random.uniform(0.0, min(0.1 * seconds, 1.0))
         self._not_before = max(self._not_before, time.monotonic() + spread)
 
-    async def _send(self, path: str, content: bytes, key: str) -> "WireReply":
-        import httpx2
+    async def _send(self, path: str, content: bytes, key: str) -> "httpcore2.Response":
+        import httpcore2
 
+        address = f"{self.base_url.rstrip('/')}/{path}"
         try:
-            async with self._connection() as http, asyncio.timeout(self.endpoint.timeout):
-                address = f"{self.endpoint.base_url.rstrip('/')}/{path}"
-                return await http.post(address, self._headers | {"Idempotency-Key": key}, content)
-        except (TimeoutError, httpx2.TimeoutException):
-            reason, billed = f"no answer within {self.endpoint.timeout:g} s", True
-        except httpx2.ConnectError as error:
+            async with self._free, asyncio.timeout(self.timeout):
+                wire = self._idle.pop()  # the one used last
+                try:
+                    return await wire.post(address, self._headers | {"Idempotency-Key": key}, content)
+                finally:
+                    self._idle.append(wire)
+        except (TimeoutError, httpcore2.TimeoutException):
+            reason, billed = f"no answer within {self.timeout:g} s", True
+        except httpcore2.ConnectError as error:
             reason, billed = f"cannot reach the server: {error}", False
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
+        except (
+            httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError, httpcore2.ConnectionNotAvailable,
+            OSError,
+        ) as error:  # fmt: skip
             reason, billed = f"the connection was cut: {str(error) or type(error).__name__}", True
         raise CallError(self.safe(reason), billed=billed) from None  # the original holds the request, and so the key
 
-    @asynccontextmanager
-    async def _connection(self) -> "AsyncIterator[Wire]":
-        """A connection that nobody uses, the one used last first."""
-        async with self._free:
-            http = self._idle.pop()
-            try:
-                yield http
-            finally:
-                self._idle.append(http)
-
-    def _read(self, response: "WireReply") -> dict[str, Any]:
+    def _read(self, response: "httpcore2.Response") -> dict[str, Any]:
         status = response.status
         if status != 200:
             raise CallError(f"HTTP {status}: {self._words(response)}", status=status)
@@ -172,7 +162,7 @@ class Client:
             raise CallError("the reply is no JSON object", status=status, billed=True)
         return data
 
-    def _words(self, response: "WireReply") -> str:
+    def _words(self, response: "httpcore2.Response") -> str:
         """What the server says about an error, without the key, in one line."""
         text = response.content[:4000].decode("utf-8", "replace")
         with suppress(ValueError, TypeError, KeyError, RecursionError):
@@ -187,10 +177,8 @@ class Client:
         return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
 
 
-def retry_after(value: str | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float | None:
+def retry_after(value: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float | None:
     """Seconds that a Retry-After header asks for, given as a number or as a date; None where it says nothing."""
-    if value is None:
-        return None
     if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", value):
         return float(value)
     try:
@@ -201,52 +189,33 @@ def retry_after(value: str | None, now: Callable[[], datetime] = lambda: datetim
     return max((moment - now()).total_seconds(), 0.0)
 
 
-def _key(endpoint: Endpoint) -> str:
-    if endpoint.key_env is None:
-        return ""
-    found = os.environ.get(endpoint.key_env, "").strip()
+def _key(variable: str) -> str:
+    found = os.environ.get(variable, "").strip()
     if not found:
-        raise InputError(f"the environment variable {endpoint.key_env} is empty; put the judge's key into it")
+        raise InputError(f"the environment variable {variable} is empty; put the judge's key into it")
     if not (found.isascii() and found.isprintable()):
-        raise InputError(f"the environment variable {endpoint.key_env} holds no key: only plain ASCII can be sent")
+        raise InputError(f"the environment variable {variable} holds no key: only plain ASCII can be sent")
     return found
 
 
-def _is_here(address: str) -> bool:
-    """Whether the server is on this machine, where no proxy of the environment leads."""
-    return urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
-
-
-def _wires(endpoint: Endpoint) -> "list[Wire]":
-    """A wire for each call at once: a pool of many connections looks at all of them in every call."""
+def _wires(address: str, count: int) -> "list[Wire]":
+    """A wire for each call at once, by the proxy that the environment names (HTTPS_PROXY, ALL_PROXY), if it does."""
     try:
         import httpx2
 
-        from ratewise.judges.wire import Direct, Proxied
+        from ratewise.judges.wire import Wire
     except ImportError:
         raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
-    one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
-    plain = _is_here(endpoint.base_url) and endpoint.base_url.startswith("http:")
-    trusted: Any = False if plain else httpx2.create_ssl_context()  # made once: it takes a while
+    parts = urlsplit(address)
+    is_here, named = parts.hostname in ("localhost", "127.0.0.1", "::1"), getproxies()
+    proxy = named.get(parts.scheme) or named.get("all")
+    if is_here or proxy_bypass(parts.hostname or ""):  # no proxy leads to this machine, nor where NO_PROXY says so
+        proxy = None
+    trusted = None if is_here and parts.scheme == "http" else httpx2.create_ssl_context()  # once: it takes a while
     try:
-        if httpx2.URL(endpoint.base_url).scheme not in ("http", "https"):
+        if httpx2.URL(address).scheme not in ("http", "https"):
             raise ValueError("it must begin with http:// or https://")
-        proxy = _proxy(endpoint.base_url)
-        if proxy is None:
-            return [Direct(trusted or None) for _ in range(endpoint.concurrency)]
-        transports = (
-            httpx2.AsyncHTTPTransport(limits=one, verify=trusted, proxy=proxy) for _ in range(endpoint.concurrency)
-        )
-        return [Proxied(transport) for transport in transports]
+        proxy = proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+        return [Wire(trusted, proxy) for _ in range(count)]
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError(f"base_url cannot be used: {error}") from None
-
-
-def _proxy(address: str) -> str | None:
-    """The proxy that the environment names for an address (HTTPS_PROXY, ALL_PROXY), unless NO_PROXY leaves it out."""
-    parts = urlsplit(address)
-    if _is_here(address) or proxy_bypass(parts.hostname or ""):
-        return None
-    named = getproxies()
-    found = named.get(parts.scheme) or named.get("all")
-    return found if found is None or "://" in found else f"http://{found}"

@@ -10,17 +10,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from ratewise.judges.client import CallError, Client
-from ratewise.judges.ladder import (
-    REFUSED,
-    Rung,
-    first_rung,
-    is_broken,
-    is_plain,
-    is_too_long,
-    next_rung,
-    no_confidence,
-    no_logprobs,
-)
+from ratewise.judges.ladder import BROKEN, REFUSED, Rung, is_too_long
 from ratewise.judges.prices import TokenPrices, most_tokens, read_usage, usual_tokens
 from ratewise.judges.prompt import CHAT, DECISIONS, JudgeSpec, Prompt
 from ratewise.judges.reply import has_logprobs, read_reply
@@ -60,34 +50,16 @@ def told_of_servers(notes: Sequence[str]) -> tuple[str, ...]:
     return tuple(last.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """An item that was rated before: its row, and what was said."""
-
-    item: Mapping[str, Any]
-    value: float
-    doubt: float | None
-    note: str
-
-
 class Memory(Protocol):
-    """Facts by name, earlier ratings, and notes for people."""
+    """What a judge keeps: facts by name, earlier ratings with their items, and notes for people."""
 
-    def recall(self, name: str) -> str | None:
-        """A fact that was kept; None where there is none."""
-        ...
+    def recall(self, name: str) -> str | None: ...
 
-    def keep(self, name: str, value: str) -> None:
-        """Keep a fact."""
-        ...
+    def keep(self, name: str, value: str) -> None: ...
 
-    def tell(self, sentence: str) -> None:
-        """Tell people."""
-        ...
+    def tell(self, sentence: str) -> None: ...
 
-    def earlier(self) -> Iterable[Rated]:
-        """Ratings of earlier runs."""
-        ...
+    def earlier(self) -> Iterable[tuple[Mapping[str, Any], JudgeVerdict]]: ...
 
 
 @dataclass(slots=True)
@@ -98,19 +70,15 @@ class Forgetful:
     told: list[str] = field(default_factory=list)
 
     def recall(self, name: str) -> str | None:
-        """A fact that was kept in this run."""
         return self.facts.get(name)
 
     def keep(self, name: str, value: str) -> None:
-        """Keep a fact until the run ends."""
         self.facts[name] = value
 
     def tell(self, sentence: str) -> None:
-        """Add to the list of what was told."""
         self.told.append(sentence)
 
-    def earlier(self) -> Iterable[Rated]:
-        """Nothing."""
+    def earlier(self) -> Iterable[tuple[Mapping[str, Any], JudgeVerdict]]:
         return ()
 
 
@@ -180,10 +148,7 @@ class Judge:
     def _known(self) -> dict[str, JudgeVerdict]:
         """Verdicts by the digest of their text, those of earlier runs among them."""
         if self._verdicts is None:
-            self._verdicts = {}
-            for old in self.memory.earlier():
-                verdict = JudgeVerdict(old.value, old.value, old.doubt, Decimal(0), old.note, repeated=True)
-                self._verdicts[self.spec.text_digest(old.item)] = verdict
+            self._verdicts = {self.spec.text_digest(item): _again(old) for item, old in self.memory.earlier()}
         return self._verdicts
 
     async def _rate(self, asking: _Asking) -> JudgeVerdict:
@@ -224,9 +189,9 @@ class Judge:
 
     async def _decide(self, asking: _Asking) -> Rung | NoVerdict:
         spec = self.spec
-        rung: Rung = first_rung(spec.wish, spec.samples)
+        rung = Rung.first(spec.wish, spec.samples)
         if rung.source == "decisions" and not spec.can_decide:
-            rung = Rung("logprobs", rung.takes, ("no decisions: they have no question for this scale",))
+            rung = Rung("logprobs", reasons=("no decisions: they have no question for this scale",))
         rung = rung if spec.structured else rung.in_words
         broken: list[Rung] = []
         while True:
@@ -234,80 +199,76 @@ class Judge:
                 lower = await self._try(asking, rung)
             except CallError as error:
                 refused = _refused(error)
-                if refused is not None and (is_plain(rung) or is_too_long(error.status, error.reason)):
+                if refused is not None and (rung.is_plain or is_too_long(error.status, error.reason)):
                     return refused
-                lower = next_rung(rung, spec.wish, error.status, error.reason)
+                lower = rung.after(spec.wish, error.status, error.reason)
                 if lower is None:
                     raise
-                broken += [rung] if is_broken(error.status) else []
+                broken += [rung] if error.status in BROKEN else []
             if lower is None:
                 break
             rung = lower
-        rung = await self._recovered(asking, broken) or rung
+        for richer in broken:  # one that bears now: then the server was down, not overtaxed
+            with suppress(CallError):
+                if await self._try(asking, richer) is None:
+                    rung = richer
+                    break
         self.memory.keep(_LADDER, rung.to_json())
         self.memory.keep(_JUDGE, json.dumps({"digest": self._digest, **spec.facts()}))
         self.memory.tell(f"judge {spec.model}: {rung.said}")
         return rung
 
-    async def _recovered(self, asking: _Asking, broken: Sequence[Rung]) -> Rung | None:
-        """The first rung that bears now, of those on which the server failed: then it was down, not overtaxed."""
-        for rung in broken:
-            with suppress(CallError):
-                if await self._try(asking, rung) is None:
-                    return rung
-        return None
-
     async def _try(self, asking: _Asking, rung: Rung) -> Rung | None:
         """Ask the first question on a rung; the next rung where this one does not bear, None where it does."""
         first = (self.spec.orders[0], 0)
         prompt = self._prompt(asking, rung, first)
-        data = await self._post(asking, prompt, rung, _part(rung, first))
+        data = await self._post(asking, prompt, _part(rung, first))
         if rung.source == "logprobs" and not has_logprobs(data):
-            lower = no_logprobs(rung, self.spec.wish)
+            lower = rung.below(self.spec.wish, "the answer has none")
             if lower is None:
                 raise CallError('the endpoint gives no log-probabilities; write probability = "auto"')
             return lower
-        found = await self._read(asking, data, prompt, rung, first)
-        if rung.source == "verbal" and isinstance(found, NoVerdict) and found.repairable and self.spec.wish == "auto":
-            return no_confidence(rung)
+        found = await self._read(asking, data, prompt, first)
+        if rung.source == "verbal" and isinstance(found, NoVerdict) and found.repairable:
+            lower = rung.below(self.spec.wish, "its answer has none")
+            if lower is not None:
+                return lower
         asking.ballots[first] = found
         return None
 
     # Calls
 
     def _prompt(self, asking: _Asking, rung: Rung, place: Place) -> Prompt:
-        return self.spec.prompt(asking.item, self.spec.form(rung), swap=place[0])
+        return self.spec.prompt(asking.item, rung, swap=place[0])
 
     async def _ballot(self, asking: _Asking, place: Place, rung: Rung) -> None:
         prompt = self._prompt(asking, rung, place)
         try:
-            data = await self._post(asking, prompt, rung, _part(rung, place))
+            data = await self._post(asking, prompt, _part(rung, place))
         except CallError as error:
             refused = _refused(error)
             if refused is None:
                 raise
             asking.ballots[place] = refused
             return
-        asking.ballots[place] = await self._read(asking, data, prompt, rung, place)
+        asking.ballots[place] = await self._read(asking, data, prompt, place)
 
-    async def _read(
-        self, asking: _Asking, data: Mapping[str, Any], prompt: Prompt, rung: Rung, place: Place
-    ) -> Ballot | NoVerdict:
+    async def _read(self, asking: _Asking, data: Mapping[str, Any], prompt: Prompt, place: Place) -> Ballot | NoVerdict:
         """What a reply says; where it holds no verdict, the judge is asked for it once more."""
-        found = read_reply(data, prompt, rung, self.spec.verdicts)
+        found = read_reply(data, prompt, self.spec.verdicts)
         if isinstance(found, NoVerdict) and found.repairable:
             self.repairs += 1
             again = prompt.repaired(found.answer, self.spec.verdicts)
-            data = await self._post(asking, again, rung, f"{_part(rung, place)}.repair")
-            found = read_reply(data, again, rung, self.spec.verdicts)
+            data = await self._post(asking, again, f"{_part(prompt.rung, place)}.repair")
+            found = read_reply(data, again, self.spec.verdicts)
         if found is None:
             raise CallError("the reply is not what the protocol says", status=200)
         return found
 
-    async def _post(self, asking: _Asking, prompt: Prompt, rung: Rung, part: str) -> dict[str, Any]:
+    async def _post(self, asking: _Asking, prompt: Prompt, part: str) -> dict[str, Any]:
         """One call; its price is added to what was paid, at the most it can be where the server does not tell."""
         tokens = usual_tokens(prompt.messages) + self.spec.limit
-        path, body = DECISIONS if rung.source == "decisions" else CHAT, self.spec.body(prompt, rung)
+        path, body = DECISIONS if prompt.rung.source == "decisions" else CHAT, self.spec.body(prompt)
         try:
             data = await self.client.post(path, body, key=f"{asking.key}:{part}", tokens=tokens)
         except CallError as error:

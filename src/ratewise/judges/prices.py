@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,27 +42,20 @@ class TokenPrices:
     source: str
 
     def cost(self, usage: Usage) -> Decimal:
-        """What one call cost, exactly."""
+        """Exact cost of one call."""
         fresh = usage.input - usage.cached
         tokens = fresh * self.input + usage.cached * self.cached + usage.output * self.output
         return tokens / _MILLION + self.call
 
-    @property
-    def dearest_input(self) -> Decimal:
-        """The highest price of an input token, cached or not."""
-        return max(self.input, self.cached)
-
     def most(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """The most that a call with so many tokens can cost."""
-        return (input_tokens * self.dearest_input + output_tokens * self.output) / _MILLION + self.call
+        """The most that a call with so many tokens can cost, cached or not."""
+        return (input_tokens * max(self.input, self.cached) + output_tokens * self.output) / _MILLION + self.call
 
     def to_json(self) -> str:
-        """Text to keep with a campaign."""
         return json.dumps({name: f"{getattr(self, name):f}" for name in PARTS} | {"source": self.source})
 
     @classmethod
     def from_json(cls, text: str) -> "TokenPrices":
-        """The inverse of `to_json`."""
         row = json.loads(text)
         bought, made, cached, call = (Decimal(row[name]) for name in PARTS)
         return cls(bought, made, cached, call, row["source"])
@@ -81,69 +75,45 @@ def given_prices(given: Mapping[Any, Decimal]) -> TokenPrices:
 
 
 def listed_prices(model: str, base_url: str) -> TokenPrices:
-    """Prices from the snapshot of genai-prices; a model that it does not know is an error."""
+    """Prices from the snapshot of genai-prices; a model that it does not know is an error.
+
+    The address tells the service. Of one's own server only the owner knows what it costs.
+    """
     try:
         from genai_prices.data_snapshot import get_snapshot
     except ImportError:
         raise InputError(f"no price list is installed; {_WRITE}, or install ratewise[llm]") from None
-    snapshot = get_snapshot()
+    snapshot, host = get_snapshot(), urlsplit(base_url).hostname or ""
     try:
-        provider, info = snapshot.find_provider_model(model, None, None, _known_address(base_url))
+        if host in ("localhost", "127.0.0.1", "::1") or re.fullmatch(r"[0-9.]+|.*\.(local|internal|lan)", host):
+            raise LookupError(host)
+        provider, info = snapshot.find_provider_model(model, None, None, base_url)
     except LookupError:
         raise InputError(f"the price of model {model[:80]!r} is unknown; {_WRITE}") from None
-    return _of_model(snapshot, provider.id, info, model)
-
-
-def _known_address(base_url: str) -> str:
-    """The address, by which the list finds the service; not of one's own server, whose owner knows what it costs."""
-    host = urlsplit(base_url).hostname or ""
-    if host in ("localhost", "127.0.0.1", "::1") or re.fullmatch(r"[0-9.]+|.*\.(local|internal|lan)", host):
-        raise LookupError(host)
-    return base_url
-
-
-def _of_model(snapshot: Any, provider: str, info: Any, model: str) -> TokenPrices:
-    found = info.get_prices(datetime.now(UTC))
-    row = {
-        "input": getattr(found, "input_mtok", None), "output": getattr(found, "output_mtok", None),
-        "cached": getattr(found, "cache_read_mtok", None), "call": None,
-    }  # fmt: skip
-    requests = getattr(found, "requests_kcount", None)
-    parts = {name: _highest(value) for name, value in row.items()}
-    if parts["input"] is None or parts["output"] is None:
+    row, now = info.get_prices(datetime.now(UTC)), datetime.now(UTC).date()
+    bought, made, cached, thousand = (
+        _highest(getattr(row, name, None))
+        for name in ("input_mtok", "output_mtok", "cache_read_mtok", "requests_kcount")
+    )
+    if bought is None or made is None:
         raise InputError(f"the price list has no price of text for model {model[:80]!r}; {_WRITE}")
-    cached = parts["input"] if parts["cached"] is None else parts["cached"]
-    call = Decimal(0) if requests is None else Decimal(str(requests)) / 1000
-    source = f"genai-prices {_version()}, newest price of {_date(snapshot)} ({provider}/{info.id})"
-    return TokenPrices(parts["input"], parts["output"], cached, call, source)
+    # the list has no date of its own; it is at least as new as its newest price
+    priced = (
+        price for one in snapshot.providers for m in one.models if isinstance(m.prices, list) for price in m.prices
+    )
+    days = (getattr(price.constraint, "start_date", None) for price in priced)
+    newest = max((day for day in days if day is not None and day <= now), default=now)
+    source = f"genai-prices {version('genai-prices')}, newest price of {newest.isoformat()} ({provider.id}/{info.id})"
+    call = Decimal(0) if thousand is None else thousand / 1000
+    return TokenPrices(bought, made, bought if cached is None else cached, call, source)
 
 
 def _highest(price: Any) -> Decimal | None:
     """A price; of several tiers the highest, so that what is reserved is enough."""
     if price is None:
         return None
-    tiers = getattr(price, "tiers", None)
-    if tiers is None:
-        return Decimal(str(price))
-    return max(Decimal(str(part)) for part in (price.base, *(tier.price for tier in tiers)))
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("genai-prices")
-
-
-def _date(snapshot: Any) -> str:
-    """Day of the newest price in the list, which has no date of its own; the list is at least as new."""
-    today = datetime.now(UTC).date()
-    dated = (
-        getattr(one.constraint, "start_date", None)
-        for provider in snapshot.providers
-        for model in provider.models
-        for one in (model.prices if isinstance(model.prices, list) else ())
-    )
-    return max((day for day in dated if day is not None and day <= today), default=today).isoformat()
+    parts = (price,) if getattr(price, "tiers", None) is None else (price.base, *(tier.price for tier in price.tiers))
+    return max(Decimal(str(part)) for part in parts)
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage | None:

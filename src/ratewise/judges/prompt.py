@@ -7,9 +7,9 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from ratewise.judges.ladder import Rung, Wish
 from ratewise.judges.prices import TokenPrices, most_tokens, usual_tokens
@@ -27,27 +27,20 @@ _USUAL = 0.4  # of max_tokens, that reasons take
 _SHORT = 12  # tokens of an answer without reasons
 
 
-def new_code() -> str:
-    """A code for one call: 64 random bits."""
-    return secrets.token_hex(8)
-
-
 def fenced(code: str, cells: Sequence[tuple[str, str]], longest: int = LONGEST) -> str:
     """Named texts between two lines with the code; what is cut is told below the fence, where content cannot reach."""
     parts, notes = [], []
     for name, text in cells:
-        kept, note = cut(text, longest)
-        parts.append(f"{_one_line(name)}:\n{kept}" if name else kept)
-        if note:
-            notes.append(f"(Note: {_one_line(name) or 'the text'} was cut: {note}.)")
+        line = " ".join(name.split())
+        parts.append(f"{line}:\n{text[:longest]}" if name else text[:longest])
+        if len(text) > longest:
+            notes.append(f"(Note: {line or 'the text'} was cut: {longest:,} of {len(text):,} characters are shown.)")
     return "\n".join([f"BEGIN {code}", "\n\n".join(parts), f"END {code}", *notes])
 
 
-def cut(text: str, longest: int) -> tuple[str, str]:
-    """The beginning of a long text, and what was left out; the note is empty where nothing was."""
-    if len(text) <= longest:
-        return text, ""
-    return text[:longest], f"{longest:,} of {len(text):,} characters are shown"
+def columns_read(show: Sequence[str], a: str | None, b: str | None) -> tuple[str, ...]:
+    """Every column that a judge reads, once."""
+    return tuple(dict.fromkeys(name for name in (*show, a, b) if name))
 
 
 def shown_cells(item: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[str, str]]:
@@ -64,87 +57,63 @@ def text_of(cell: Any) -> str:
     return json.dumps(cell, ensure_ascii=False, default=str)
 
 
-def _one_line(name: str) -> str:
-    return " ".join(name.split())
-
-
-@dataclass(frozen=True, slots=True)
-class ShownColumns:
-    """What a judge is shown of an item: the columns, and for a comparison those of the two answers."""
-
-    columns: tuple[str, ...]
-    a: str = ""
-    b: str = ""
-    longest: int = LONGEST
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every column it reads."""
-        return tuple(dict.fromkeys(name for name in (*self.columns, self.a, self.b) if name))
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerForm:
-    """How an answer is to look: as JSON, or with a line that carries the call's code; with a confidence or without."""
-
-    form: Literal["json", "line", "decision"]  # a decision is asked for beside the messages
-    confidence: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages of one call, the code of their fences, and how the answer is to look."""
+    """Messages of one call, the code of their fences, and the rung that says how the answer is to look."""
 
     messages: tuple[Message, ...]
     code: str
-    asked: AnswerForm
+    rung: Rung
 
     def repaired(self, answer: str, verdicts: Verdicts) -> "Prompt":
         """The same conversation, which goes on with a request for the verdict alone."""
-        form = format_of(verdicts, self.asked, reasons=False, code=self.code)
+        form = format_of(verdicts, self.rung, reasons=False, code=self.code)
         again = f"Your answer holds no verdict in the form asked for. {form}"
         more = ({"role": "assistant", "content": answer or "(no answer)"}, {"role": "user", "content": again})
-        return Prompt((*self.messages, *more), self.code, self.asked)
+        return replace(self, messages=(*self.messages, *more))
 
 
-def format_of(verdicts: Verdicts, asked: AnswerForm, *, reasons: bool, code: str) -> str:
-    """How to answer, for the judge."""
-    if asked.form == "decision":
+def format_of(verdicts: Verdicts, rung: Rung, *, reasons: bool, code: str) -> str:
+    """How to answer, for the judge: as JSON, or with a line that carries the call's code."""
+    if rung.source == "decisions":  # a decision is asked for beside the messages
         return ""
-    sure = "how sure you are, from 0 to 100"
-    if asked.form == "json":
+    confidence, sure = rung.source == "verbal", "how sure you are, from 0 to 100"
+    if rung.form != "line":
         keys = ['"reasons" (your reasons, in short)'] if reasons else []
-        keys += [f'"verdict" ({verdicts.said})'] + ([f'"confidence" ({sure})'] if asked.confidence else [])
+        keys += [f'"verdict" ({verdicts.said})'] + ([f'"confidence" ({sure})'] if confidence else [])
         first = "; write the reasons before you decide" if reasons else ""
         return f"Answer with one JSON object and nothing else. Its keys: {', '.join(keys)}{first}."
     begin = "First write your reasons, in short. Then end" if reasons else "Answer"
-    number = f", a space, and {sure}" if asked.confidence else ""
+    number = f", a space, and {sure}" if confidence else ""
     return (
         f"{begin} with one line that consists of the word VERDICT, the code {code}, a colon, and your verdict "
         f"({verdicts.said}){number}."
     )
 
 
-def answer_schema(verdicts: Verdicts, asked: AnswerForm, *, reasons: bool) -> dict[str, Any]:
+def answer_schema(verdicts: Verdicts, *, reasons: bool, confidence: bool) -> dict[str, Any]:
     """JSON schema of an answer, for servers that enforce one."""
     properties: dict[str, Any] = {"reasons": {"type": "string"}} if reasons else {}
     properties["verdict"] = verdicts.schema()
-    if asked.confidence:
+    if confidence:
         properties["confidence"] = {"type": "number"}
     return {
         "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
     }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSpec:
     """What a judge is: change any of it and it is another rater."""
 
     template: Template
     verdicts: Verdicts
-    shown: ShownColumns
     model: str
     criterion: str
+    show: tuple[str, ...]  # columns that it is shown
+    a: str = ""  # of a comparison, the columns of the two answers
+    b: str = ""
+    longest: int = LONGEST
     samples: int = 1
     wish: Wish = "auto"
     temperature: float | None = None  # None: 0 for a single answer, else the model's own
@@ -170,8 +139,8 @@ class JudgeSpec:
         """Everything that makes it this judge, ready for JSON."""
         return {
             "model": self.model, "template": self.template.name, "template_sha256": self.template.digest,
-            "criterion": self.criterion, "show": list(self.shown.columns), "a": self.shown.a, "b": self.shown.b,
-            "longest": self.shown.longest, "low": self.verdicts.low, "high": self.verdicts.high,
+            "criterion": self.criterion, "show": list(self.show), "a": self.a, "b": self.b,
+            "longest": self.longest, "low": self.verdicts.low, "high": self.verdicts.high,
             "samples": self.samples, "probability": self.wish, "temperature": self.temperature,
             "max_tokens": self.limit,
         }  # fmt: skip
@@ -183,41 +152,36 @@ class JudgeSpec:
 
     def text_digest(self, item: Mapping[str, Any]) -> str:
         """The same for items of the same text."""
-        return hashlib.sha256(json.dumps(shown_cells(item, self.shown.all), ensure_ascii=True).encode()).hexdigest()
+        cells = shown_cells(item, columns_read(self.show, self.a, self.b))
+        return hashlib.sha256(json.dumps(cells, ensure_ascii=True).encode()).hexdigest()
 
-    def form(self, rung: Rung) -> AnswerForm:
-        """How answers are to look on this rung."""
-        if rung.source == "decisions":
-            return AnswerForm("decision")
-        return AnswerForm("line" if rung.form == "line" else "json", confidence=rung.source == "verbal")
-
-    def prompt(self, item: Mapping[str, Any], form: AnswerForm, *, swap: bool = False, code: str = "") -> Prompt:
-        """The prompt about an item; `swap` puts answer b first. A code is made up where none is given."""
-        code, shown = code or new_code(), self.shown
-        a, b = (shown.b, shown.a) if swap else (shown.a, shown.b)
+    def prompt(self, item: Mapping[str, Any], rung: Rung, *, swap: bool = False, code: str = "") -> Prompt:
+        """The prompt about an item; `swap` puts answer b first. A code of 64 random bits where none is given."""
+        code = code or secrets.token_hex(8)
+        a, b = (self.b, self.a) if swap else (self.a, self.b)
         fields = {
             "criterion": self.criterion,
             "scale": self.verdicts.said,
-            "format": format_of(self.verdicts, form, reasons=self.template.reasons, code=code),
-            "item": fenced(code, shown_cells(item, shown.columns), shown.longest),
-            "first": fenced(code, [("", text_of(item.get(a)))] if a else [], shown.longest),
-            "second": fenced(code, [("", text_of(item.get(b)))] if b else [], shown.longest),
+            "format": format_of(self.verdicts, rung, reasons=self.template.reasons, code=code),
+            "item": fenced(code, shown_cells(item, self.show), self.longest),
+            "first": fenced(code, [("", text_of(item.get(a)))] if a else [], self.longest),
+            "second": fenced(code, [("", text_of(item.get(b)))] if b else [], self.longest),
         }
         system, user = ({"role": role, "content": self.template.fill(role, fields)} for role in ("system", "user"))
-        return Prompt((system, user), code, form)
+        return Prompt((system, user), code, rung)
 
     def quote(self, item: Mapping[str, Any], prices: TokenPrices) -> tuple[Decimal, Decimal]:
         """(expected, most): what one item costs, by its text."""
-        messages, limit = self.prompt(item, self.form(Rung("none")), code=_ANY_CODE).messages, self.limit
+        messages, limit = self.prompt(item, Rung("none"), code=_ANY_CODE).messages, self.limit
         written = min(limit, max(_SHORT, round(_USUAL * limit))) if self.template.reasons else min(limit, _SHORT)
         usual = prices.most(usual_tokens(messages), written)
         longest = most_tokens(messages)
         repair = prices.most(longest + limit + _REPAIR, limit)
         return self.calls * usual, self.calls * prices.most(longest, limit) + repair
 
-    def body(self, prompt: Prompt, rung: Rung) -> dict[str, Any]:
+    def body(self, prompt: Prompt) -> dict[str, Any]:
         """The request as JSON."""
-        messages = list(prompt.messages)
+        messages, rung = list(prompt.messages), prompt.rung
         if rung.source == "decisions":
             return {"model": self.model, "input": messages, "questions": [self._question()]}
         limit = "max_tokens" if "max_tokens" in rung.takes else "max_completion_tokens"
@@ -227,8 +191,9 @@ class JudgeSpec:
             out["temperature"] = warmth
         if rung.source == "logprobs":
             out |= {"logprobs": True, "top_logprobs": _TOP}
-        if prompt.asked.form == "json":
-            schema = answer_schema(self.verdicts, prompt.asked, reasons=self.template.reasons)
+        if rung.form != "line":
+            reasons, confidence = self.template.reasons, rung.source == "verbal"
+            schema = answer_schema(self.verdicts, reasons=reasons, confidence=confidence)
             named = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
             plain = {"type": "json_object", "schema": schema}
             out["response_format"] = named if rung.form == "structured" else plain

@@ -8,10 +8,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ratewise.judges.ladder import Rung
 from ratewise.judges.prompt import Prompt
 from ratewise.judges.verdicts import Ballot, Chances, NoVerdict, Verdicts, certain, from_confidence, likeliest
 
@@ -25,7 +24,6 @@ class ReadAnswer:
 
     value: float
     start: int  # of its word in the answer
-    word: str
     confidence: float | None = None
 
 
@@ -33,7 +31,7 @@ def read_answer(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer |
     """The verdict of an answer; None where there is none in the form asked for."""
     if len(answer) > _LONGEST:
         return None
-    return _from_json(answer, prompt, verdicts) if prompt.asked.form == "json" else _from_line(answer, prompt, verdicts)
+    return _from_json(answer, prompt, verdicts) if prompt.rung.form != "line" else _from_line(answer, prompt, verdicts)
 
 
 def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | None:
@@ -41,7 +39,7 @@ def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | 
     found = _FENCED.fullmatch(body)
     body = found["body"].strip() if found else body
     try:
-        row = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_constant)
+        row = json.loads(body, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict) or not row.keys() <= {"reasons", "verdict", "confidence"}:
@@ -50,21 +48,15 @@ def _from_json(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | 
     if value is None:
         return None
     confidence = _confidence(row.get("confidence"))
-    if prompt.asked.confidence and confidence is None:
+    if prompt.rung.source == "verbal" and confidence is None:
         return None
-    word = str(row["verdict"])
-    return ReadAnswer(value, _place(answer, word), word.strip(), confidence)
+    return ReadAnswer(value, _place(answer, str(row["verdict"])), confidence)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) != len(names):
+    if len(dict(pairs)) != len(pairs):
         raise ValueError("a key stands twice")
     return dict(pairs)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
 
 
 def _place(answer: str, word: str) -> int:
@@ -80,13 +72,13 @@ def _from_line(answer: str, prompt: Prompt, verdicts: Verdicts) -> ReadAnswer | 
     if len(found) != 1 or answer[found[0].end() :].strip():
         return None
     said, confidence = found[0]["said"], None
-    if prompt.asked.confidence:
+    if prompt.rung.source == "verbal":
         said, _, number = said.rpartition(" ")
         confidence = _confidence(number.strip("%"))
         if confidence is None:
             return None
     value = verdicts.read(said)
-    return None if value is None else ReadAnswer(value, found[0].start("said"), said.strip(), confidence)
+    return None if value is None else ReadAnswer(value, found[0].start("said"), confidence)
 
 
 def _confidence(raw: object) -> float | None:
@@ -189,9 +181,9 @@ def _begun(text: str, verdict: float, whole: bool, verdicts: Verdicts) -> float 
     return min(found, key=lambda value: (abs(value - verdict), value), default=itself)
 
 
-def read_reply(data: Mapping[str, Any], prompt: Prompt, rung: Rung, verdicts: Verdicts) -> Ballot | NoVerdict | None:
+def read_reply(data: Mapping[str, Any], prompt: Prompt, verdicts: Verdicts) -> Ballot | NoVerdict | None:
     """The ballot in a reply; None where the reply is not what the protocol says."""
-    if rung.source == "decisions":
+    if prompt.rung.source == "decisions":
         return _decision(data, verdicts)
     choice = _only(data.get("choices"))
     message = None if choice is None else choice.get("message")
@@ -206,23 +198,19 @@ def read_reply(data: Mapping[str, Any], prompt: Prompt, rung: Rung, verdicts: Ve
     if said is None:
         cut = " (it was cut at max_tokens)" if choice.get("finish_reason") == "length" else ""
         return NoVerdict(f"the answer holds no verdict{cut}", answer, repairable=True)
-    ballot = _ballot(answer, said, choice, rung, verdicts)
-    return replace(ballot, answer=answer.replace(prompt.code, ""))
+    chances: Chances | None = None
+    if prompt.rung.source == "logprobs":
+        chances = chances_of(_token_list(choice), answer, said, verdicts)
+    elif prompt.rung.source == "verbal" and said.confidence is not None and verdicts.words:
+        chances = from_confidence(verdicts, said.value, said.confidence)
+    bare = certain(said.value) if chances is None else chances
+    return Ballot(said.value, bare, chances is not None, answer.replace(prompt.code, ""))
 
 
 def has_logprobs(data: Mapping[str, Any]) -> bool:
     """Whether a reply has log-probabilities at all."""
     choice = _only(data.get("choices"))
     return choice is not None and bool(_token_list(choice))
-
-
-def _ballot(answer: str, said: ReadAnswer, choice: Mapping[str, Any], rung: Rung, verdicts: Verdicts) -> Ballot:
-    chances: Chances | None = None
-    if rung.source == "logprobs":
-        chances = chances_of(_token_list(choice), answer, said, verdicts)
-    elif rung.source == "verbal" and said.confidence is not None and verdicts.words:
-        chances = from_confidence(verdicts, said.value, said.confidence)
-    return Ballot(said.value, certain(said.value) if chances is None else chances, chances is not None)
 
 
 def _token_list(choice: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

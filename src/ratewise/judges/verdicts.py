@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from statistics import median
@@ -168,7 +169,11 @@ def counted(
     ballots: Mapping[Place, Ballot | NoVerdict], verdicts: Verdicts, *, paid: Decimal, facts: Mapping[str, Any]
 ) -> JudgeVerdict:
     """What all ballots come to. One without a verdict is left out; where an order has none left, there is no rating."""
-    good = {place: _as_asked(ballot, place[0]) for place, ballot in ballots.items() if isinstance(ballot, Ballot)}
+    good = {  # in terms of a and b, whichever was shown first
+        place: Ballot(1.0 - one.vote, swapped(one.chances), one.told) if place[0] else one
+        for place, one in ballots.items()
+        if isinstance(one, Ballot)
+    }
     orders = sorted({swap for swap, _ in ballots})
     if any(not any(place[0] == swap for place in good) for swap in orders):
         lost = next(ballot.reason for ballot in ballots.values() if isinstance(ballot, NoVerdict))
@@ -178,7 +183,7 @@ def counted(
     told = len(good) > 1 or all(ballot.told for ballot in good.values())
     note = dict(facts)
     if len(orders) == 2:
-        note |= {"ab": _rounded(mean_of(parts[0])), "ba": _rounded(mean_of(parts[1]))}
+        note |= {name: round(mean_of(part), 6) for name, part in zip(("ab", "ba"), parts, strict=True)}
     if len(good) < len(ballots):
         note["lost"] = len(ballots) - len(good)
     bare = sum(not ballot.told for ballot in good.values())
@@ -221,15 +226,6 @@ def majority(votes: Sequence[float], verdicts: Verdicts) -> float:
     return 1.0 if ones > zeros else 0.0
 
 
-def _as_asked(ballot: Ballot, swap: bool) -> Ballot:
-    """A ballot in terms of a and b, whichever was shown first."""
-    return Ballot(1.0 - ballot.vote, swapped(ballot.chances), ballot.told) if swap else ballot
-
-
-def _rounded(x: float) -> float:
-    return round(x, 6)
-
-
 @dataclass(frozen=True, slots=True)
 class PlaceEffect:
     """How verdicts on pairs follow the place in which an answer stands."""
@@ -253,7 +249,11 @@ class PlaceEffect:
 
 def place_effect(notes: Sequence[str]) -> PlaceEffect | None:
     """The effect of the place, from what is stored with the ratings; None where no pair was asked in both orders."""
-    pairs = [pair for note in notes if (pair := _orders(note)) is not None]
+    pairs = []
+    for note in notes:
+        with suppress(ValueError, TypeError, KeyError):
+            row = json.loads(note)
+            pairs.append((float(row["ab"]), float(row["ba"])))
     if not pairs:
         return None
     gains = [ab - ba for ab, ba in pairs]
@@ -263,11 +263,3 @@ def place_effect(notes: Sequence[str]) -> PlaceEffect | None:
     first = sum(ab > 0.5 > ba for ab, ba in pairs)
     second = sum(ab < 0.5 < ba for ab, ba in pairs)
     return PlaceEffect(len(pairs), first, second, mean, error)
-
-
-def _orders(note: str) -> tuple[float, float] | None:
-    try:
-        row = json.loads(note)
-        return float(row["ab"]), float(row["ba"])
-    except (ValueError, TypeError, KeyError):
-        return None

@@ -2,7 +2,7 @@
 
 Most of a call's processor time goes to the layers of an HTTP client: pools, models of requests, one event loop behind
 another. None of them is needed for one POST at a time to one address. So HTTP/1.1 by httpcore2, which httpx2 stands on,
-meets asyncio's own streams here. Through a proxy, httpx2 does all of it.
+meets asyncio's own streams here, straight to the server or by way of a proxy.
 """
 
 import asyncio
@@ -10,76 +10,58 @@ import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpcore2
 import httpx2
 
 _KEPT = 5.0  # seconds without a call after which a connection is made anew
-_LINE = "POST"
-
-
-@dataclass(frozen=True, slots=True)
-class WireReply:
-    """What the server said."""
-
-    status: int
-    content: bytes
-    retry_after: str | None
-
-
-class Wire(Protocol):
-    """A connection that takes one call at a time."""
-
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
-        """The reply to a POST; trouble is an error of httpx2."""
-
-    async def close(self) -> None:
-        """Close the connection."""
 
 
 @dataclass(slots=True, eq=False)
-class Direct:
-    """Straight to the server."""
+class Wire:
+    """A connection that takes one call at a time."""
 
     trusted: ssl.SSLContext | None  # None: for plain HTTP
-    _connection: httpcore2.AsyncHTTPConnection | None = field(init=False, default=None)
+    proxy: str | None = None
+    _connection: httpcore2.AsyncConnectionInterface | None = field(init=False, default=None)
     _urls: dict[str, httpcore2.URL] = field(init=False, default_factory=dict)
 
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
-        """The reply to a POST; trouble is an error of httpx2."""
+    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> httpcore2.Response:
+        """The reply to a POST, read to its end; trouble is an error of httpcore2."""
         url = self._url(address)
+        host = b"[" + url.host + b"]" if b":" in url.host else url.host
         named = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
-        named += [(b"Host", _host(url)), (b"Content-Length", str(len(content)).encode())]
-        request = httpcore2.Request(_LINE, url, headers=named, content=content)
+        named += [
+            (b"Host", host if url.port is None else host + b":" + str(url.port).encode()),
+            (b"Content-Length", str(len(content)).encode()),
+        ]
+        request = httpcore2.Request("POST", url, headers=named, content=content)
+        response = await (await self._ready(url.origin)).handle_async_request(request)
         try:
-            response = await (await self._ready(url)).handle_async_request(request)
-            try:
-                body = await response.aread()
-            finally:
-                await response.aclose()
-        except httpcore2.ConnectError as error:
-            raise httpx2.ConnectError(str(error)) from None
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ConnectionNotAvailable) as error:
-            raise httpx2.NetworkError(str(error) or type(error).__name__) from None
-        later = next((value for name, value in response.headers if name.lower() == b"retry-after"), None)
-        return WireReply(response.status, body, None if later is None else later.decode("latin-1"))
+            await response.aread()
+        finally:
+            await response.aclose()
+        return response
 
     async def close(self) -> None:
-        """Close the connection."""
         if self._connection is not None:
             await self._connection.aclose()
 
-    async def _ready(self, url: httpcore2.URL) -> httpcore2.AsyncHTTPConnection:
+    async def _ready(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         """The connection, made anew where the old one is over."""
         old = self._connection
         if old is not None and old.is_idle() and not old.has_expired():
             return old
-        if old is not None:
-            await old.aclose()
-        self._connection = httpcore2.AsyncHTTPConnection(
-            url.origin, ssl_context=self.trusted, keepalive_expiry=_KEPT, network_backend=_Streams()
-        )
+        await self.close()
+        proxy = None
+        if self.proxy is not None:
+            named = urlsplit(self.proxy)
+            known = None if named.username is None else (unquote(named.username), unquote(named.password or ""))
+            proxy = httpcore2.Proxy(self.proxy, known)
+        pool = httpcore2.AsyncConnectionPool(self.trusted, proxy, keepalive_expiry=_KEPT, network_backend=_Streams())
+        self._connection = pool.create_connection(origin)  # of the pool nothing else is used
         return self._connection
 
     def _url(self, address: str) -> httpcore2.URL:
@@ -90,32 +72,6 @@ class Direct:
                 scheme=read.raw_scheme, host=read.raw_host, port=read.port, target=read.raw_path
             )
         return self._urls[address]
-
-
-def _host(url: httpcore2.URL) -> bytes:
-    host = b"[" + url.host + b"]" if b":" in url.host else url.host
-    return host if url.port is None else host + b":" + str(url.port).encode()
-
-
-@dataclass(slots=True, eq=False)
-class Proxied:
-    """By way of a proxy."""
-
-    transport: httpx2.AsyncHTTPTransport
-
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> WireReply:
-        """The reply to a POST; trouble is an error of httpx2."""
-        request = httpx2.Request(_LINE, address, headers=dict(headers), content=content)
-        response = await self.transport.handle_async_request(request)
-        try:
-            await response.aread()
-        finally:
-            await response.aclose()
-        return WireReply(response.status_code, response.content, response.headers.get("retry-after"))
-
-    async def close(self) -> None:
-        """Close the connection."""
-        await self.transport.aclose()
 
 
 class _Stream(httpcore2.AsyncNetworkStream):

@@ -110,9 +110,9 @@ class Embedder:
         return np.asarray(found, dtype=np.float32)
 
     async def _asked(self, texts: Sequence[str]) -> Vectors:
-        from ratewise.judges.client import CallError, Client, Endpoint
+        from ratewise.judges.client import CallError, Client
 
-        client = Client(Endpoint(self.learner.base_url or "", self.learner.key_env, timeout=120.0))
+        client = Client(self.learner.base_url or "", self.learner.key_env, timeout=120.0)
         body = {"model": self.learner.model, "input": [text[:LONGEST] or _EMPTY for text in texts]}
         key = key_of("\n".join(texts)).hex()
         try:

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ratewise.judges.client import CallError, Client, Endpoint
+from ratewise.judges.client import CallError, Client
 from ratewise.judges.judge import Forgetful, Judge, Memory
 from ratewise.judges.ladder import WISHES, Wish
 from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_prices
-from ratewise.judges.prompt import LONGEST, JudgeSpec, ShownColumns
+from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.verdicts import JudgeVerdict, Verdicts
 from ratewise.raters.kind import A_COLUMN, TEXT, Quote, RaterKind, RaterPlace, Says, hint
@@ -136,7 +136,7 @@ class LlmSettings(RaterKind):
     @property
     def reads(self) -> tuple[str, ...]:
         """What the model is shown."""
-        return ShownColumns(self.show, self.a or "", self.b or "").all
+        return columns_read(self.show, self.a, self.b)
 
     @property
     def votes(self) -> int:
@@ -174,14 +174,14 @@ class LlmRater:
 
     def __init__(self, settings: LlmSettings, place: RaterPlace) -> None:
         memory = place.memory or Forgetful()
-        endpoint = Endpoint(
+        client = Client(
             settings.base_url, settings.key_env, timeout=place.timeout, concurrency=place.concurrency,
             per_minute=place.per_minute, tokens_per_minute=settings.tokens_per_minute,
         )  # fmt: skip
         prices = None if place.flat_price else prices_of(settings, memory)
         self._hard = place.strong
         self._flat = place.flat_price
-        self._judge = Judge(spec_of(settings, place), Client(endpoint), prices, memory)
+        self._judge = Judge(spec_of(settings, place), client, prices, memory)
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """One verdict after the other."""
@@ -220,10 +220,11 @@ def spec_of(settings: LlmSettings, place: RaterPlace) -> JudgeSpec:
     low, high = place.scale
     if template.low is not None and template.high is not None:
         low, high = template.low, template.high
-    shown = ShownColumns(settings.show, settings.a or "", settings.b or "", settings.longest)
     return JudgeSpec(
-        template, Verdicts.of(template.kind, low, high), shown, settings.model, settings.criterion, settings.samples,
-        settings.probability, settings.temperature, settings.max_tokens, settings.structured,
+        template=template, verdicts=Verdicts.of(template.kind, low, high), model=settings.model,
+        criterion=settings.criterion, show=settings.show, a=settings.a or "", b=settings.b or "",
+        longest=settings.longest, samples=settings.samples, wish=settings.probability,
+        temperature=settings.temperature, max_tokens=settings.max_tokens, structured=settings.structured,
     )  # fmt: skip
 
 
