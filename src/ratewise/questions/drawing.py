@@ -37,7 +37,7 @@ from ratewise.questions.old_labels import Before, read_before
 from ratewise.questions.people import made_ready
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
-from ratewise.questions.transfer import Drift, KnownLabels, QuantileCounts, Transfer, check_rates
+from ratewise.questions.transfer import Counts, Drift, KnownLabels, Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
@@ -193,11 +193,11 @@ class Survey:
     """What adds up over parts: the line of every stratum, where the plan has strata, else of all rows."""
 
     lines: tuple[LineCounts, ...]
-    shares: QuantileCounts | None
+    counts: Counts | None  # that drift is told by
 
     def __add__(self, other: "Survey") -> "Survey":
-        shares = self.shares if self.shares is None or other.shares is None else self.shares + other.shares
-        return Survey(tuple(a + b for a, b in zip(self.lines, other.lines, strict=True)), shares)
+        counts = None if self.counts is None or other.counts is None else self.counts + other.counts
+        return Survey(tuple(a + b for a, b in zip(self.lines, other.lines, strict=True)), counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,9 +236,9 @@ def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[D
         each = [group == g for g in range(len(strata.names))]
         lines = tuple(LineCounts.of(look[own], r[own], rates[own]) for own in each)
     check_rates(rates)
-    shares = transfer.shares(weak, error) if work.needs_weak else None
+    counts = transfer.counts(weak, error) if work.needs_weak else None
     calibrated = weak if transfer.calibrates and work.needs_weak else None
-    return DrawRows(r, look, rates, group, calibrated), Survey(lines, shares)
+    return DrawRows(r, look, rates, group, calibrated), Survey(lines, counts)
 
 
 def _rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
@@ -385,7 +385,7 @@ def told(work: DrawWork, surveyed: Survey, found: LineEnds) -> DrawnFile:
     transfer, items = work.transfer, int(found.items.sum())
     if items == 0:
         check_rates(np.array([np.nan]))
-    drift = None if surveyed.shares is None else transfer.drift_of(surveyed.shares)
+    drift = None if surveyed.counts is None else transfer.drift_of(surveyed.counts, work.rows)
     weak_spend, notes = work.prices.weak * items, list[str]()
     if transfer.inputs is not None:
         buys_weak = np.array([stratum.buys_weak for stratum in transfer.inputs.strata], dtype=np.bool_)

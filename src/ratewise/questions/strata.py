@@ -1,7 +1,7 @@
 """A plan by strata: how many items of each to look at and at what rate, as records that go into a file and back."""
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.document import Column, DataTable
-from ratewise.core.result import Result
+from ratewise.core.result import JsonRecord, Result, fields_in_json, record_of
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, count_groups
 
@@ -20,7 +20,7 @@ Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StratumPlan(Result):
+class StratumPlan(JsonRecord, Result):
     """One stratum: what the pilot says of it, and what to buy."""
 
     name: str
@@ -40,6 +40,10 @@ class StratumPlan(Result):
     def strong_labels(self) -> float:
         """Expected number of strong labels."""
         return self.items * self.rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary, ready for JSON."""
+        return fields_in_json(self) | {"strong_labels": self.strong_labels}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,10 +70,7 @@ class InputPlan(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        strata = [{**asdict(stratum), "strong_labels": stratum.strong_labels} for stratum in self.strata]
-        total = {"items": self.items, "strong_labels": self.strong_labels}
-        plain = {name: getattr(self, name) for name in self.__slots__ if name != "strata"}
-        return {**plain, **total, "strata": strata}
+        return fields_in_json(self) | {"items": self.items, "strong_labels": self.strong_labels}
 
     def table(self) -> DataTable:
         """How many items of each stratum to look at, and at what rate."""
@@ -89,15 +90,12 @@ class InputPlan(Result):
     def from_dict(cls, data: dict[str, Any]) -> "InputPlan":
         """The inverse of `to_dict`; a file that was edited by hand must still make sense."""
         choice(data["policy"], _POLICIES, name="policy")
-        strata = []
-        for each in data["strata"]:
-            stratum = StratumPlan(**{name: each[name] for name in StratumPlan.__slots__})
+        found = record_of(cls, data)
+        for stratum in found.strata:
             share(stratum.share, name=f"the share of stratum {stratum.name!r}", one=True)
             share(stratum.rate, name=f"the rate of stratum {stratum.name!r}", one=True)
             number(stratum.items, name=f"the items of stratum {stratum.name!r}", above=0)
-            strata.append(stratum)
-        plain = {name: data[name] for name in cls.__slots__ if name != "strata"}
-        return cls(strata=tuple(strata), **plain)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

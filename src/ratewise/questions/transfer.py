@@ -3,9 +3,9 @@
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.names import POLICIES, Estimand, PolicyName
 from ratewise.core.ratings import active_rates
-from ratewise.core.result import Result, fields_in_json
+from ratewise.core.result import JsonRecord, Result, fields_in_json, record_of
 from ratewise.errors import InputError, RatewiseError, TableError
 from ratewise.learn.calibration import Calibration
 from ratewise.learn.covariates import Covariates
@@ -33,7 +33,7 @@ WEAK_BELOW, STRONG_BELOW, UNCERTAINTY = "weak_at_or_below", "strong_at_or_below"
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(JsonRecord):
     """The difference of two weak ratings, or whether one is at or below a number, and how likely that is wrong."""
 
     kind: Literal["difference", "at or below"]
@@ -43,29 +43,22 @@ class Derived:
 
     def added_to(self, table: Table) -> Table:
         """The table with these columns; as it is where it has them, or has nothing to make them of."""
-        if not set(self.columns) <= set(table.columns):
+        if not set(self.columns) <= set(table.columns) or set(self.made) <= set(table.columns):
             return table
-        made = {name: values for name, values in self._made(table).items() if name not in table.columns}
-        return table.with_columns(made) if made else table
+        weak = [table.numbers(column) for column in self.columns]
+        if self.kind == "difference":
+            made = [weak[0] - weak[1]]
+        else:
+            assert self.at is not None
+            assert self.error is not None
+            made = [(weak[0] <= self.at).astype(np.float64), self.error.predict(weak[0])]
+        new = zip(self.made, made, strict=True)
+        return table.with_columns({name: values for name, values in new if name not in table.columns})
 
     @property
     def made(self) -> tuple[str, ...]:
         """The columns that are made."""
         return (WEAK_DIFFERENCE,) if self.kind == "difference" else (WEAK_BELOW, UNCERTAINTY)
-
-    def _made(self, table: Table) -> dict[str, Floats]:
-        weak = [table.numbers(column) for column in self.columns]
-        if self.kind == "difference":
-            return {WEAK_DIFFERENCE: weak[0] - weak[1]}
-        assert self.at is not None
-        assert self.error is not None
-        return {WEAK_BELOW: (weak[0] <= self.at).astype(np.float64), UNCERTAINTY: self.error.predict(weak[0])}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Derived":
-        """The inverse of `to_dict`."""
-        error = None if data["error"] is None else ErrorModel.from_dict(data["error"])
-        return cls(data["kind"], tuple(data["columns"]), data["at"], error)
 
 
 Counts = NDArray[np.intp]
@@ -77,7 +70,7 @@ _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(JsonRecord):
     """What the pool looked like when the policy was learned: quantiles of its weak ratings and of u(x)."""
 
     items: int
@@ -89,11 +82,6 @@ class Reference:
         """Quantiles of a pool."""
         levels = np.linspace(0, 1, _QUANTILES)
         return cls(weak.size, *(tuple(np.quantile(x, levels).tolist()) for x in (weak, error)))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Reference":
-        """The record from its JSON."""
-        return cls(data["items"], tuple(data["weak"]), tuple(data["error"]))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -124,19 +112,7 @@ class Drift(Result):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QuantileCounts:
-    """How many items of a pool lie below and up to each of the reference's quantiles; parts of a pool add up."""
-
-    items: int
-    weak: Counts
-    error: Counts
-
-    def __add__(self, other: "QuantileCounts") -> "QuantileCounts":
-        return QuantileCounts(self.items + other.items, self.weak + other.weak, self.error + other.error)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedModels:
+class LearnedModels(JsonRecord):
     """f(x) and u(x) as `auto` learns them, and how features become numbers."""
 
     features: tuple[Coding, ...]
@@ -159,13 +135,6 @@ class LearnedModels:
         names = tuple(coding.name for coding in self.features)
         return names if self.text is None else (*names, *self.text.names)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "LearnedModels":
-        """The inverse of `to_dict`."""
-        coded = tuple(Coding.from_dict(coding) for coding in data["features"])
-        text = TextReading.from_dict(data["text"]) if "text" in data else None
-        return cls(coded, RatingModel.from_dict(data["rating"]), LearnedError.from_dict(data["error"]), text)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LearnedModels) and self.to_dict() == other.to_dict()
 
@@ -173,7 +142,7 @@ class LearnedModels:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownLabels:
+class KnownLabels(JsonRecord):
     """Labels that the pool has already: their column, how they were drawn, and what a plan without each says of it."""
 
     strong: str
@@ -182,12 +151,6 @@ class KnownLabels:
     ids: tuple[str, ...]
     rates: tuple[float, ...]  # with the new draw, by a rule made without the label
     weak: tuple[float, ...]  # calibrated by the other labels, where the policy calibrates
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "KnownLabels":
-        """The inverse of `to_dict`."""
-        ids, rates, weak = (tuple(data[name]) for name in ("ids", "rates", "weak"))
-        return cls(data["strong"], data["drawn"], data["estimand"], ids, rates, weak)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -254,19 +217,19 @@ class Transfer(Result):
 
     def drift(self, weak: Floats, error: Floats) -> Drift:
         """Compare a pool with the one learned on (Kolmogorov–Smirnov)."""
-        return self.drift_of(self.shares(weak, error))
+        return self.drift_of(self.counts(weak, error), weak.size)
 
-    def shares(self, weak: Floats, error: Floats) -> "QuantileCounts":
-        """What `drift_of` needs of a pool, or of a part of it: shares of several parts add up."""
-        return QuantileCounts(weak.size, _counts(weak, self.reference.weak), _counts(error, self.reference.error))
+    def counts(self, weak: Floats, error: Floats) -> Counts:
+        """How many items lie below, and up to, each quantile of the reference; those of a pool's parts add up."""
+        each = ((weak, self.reference.weak), (error, self.reference.error))
+        return np.stack([[np.searchsorted(np.sort(x), q, side=side) for side in _SIDES] for x, q in each])
 
-    def drift_of(self, shares: "QuantileCounts") -> Drift:
-        """Compare a pool, given by its shares, with the one learned on."""
-        n, m = shares.items, self.reference.items
-        chance = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (n + m) / (n * m)) + 1.0 / (_QUANTILES - 1)
-        return Drift(
-            _gap(shares.weak, n, self.reference.weak), _gap(shares.error, n, self.reference.error), chance
-        )  # fmt: skip
+    def drift_of(self, counts: Counts, items: int) -> Drift:
+        """Compare a pool of so many items, given by its `counts`, with the one learned on."""
+        learned = self.reference.items
+        chance = math.sqrt(-0.5 * math.log(_FALSE_ALARM / 2) * (items + learned) / (items * learned))
+        weak, error = map(_gap, counts / items, (self.reference.weak, self.reference.error))
+        return Drift(weak, error, chance + 1.0 / (_QUANTILES - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
@@ -286,29 +249,16 @@ class Transfer(Result):
         if not isinstance(data["weak"], str) or not isinstance(data["uncertainty"], str | None):
             found = f"got {data['weak']!r} and {data['uncertainty']!r}"
             raise InputError(f"weak and uncertainty must be column names; {found}")
-        given = {"old": None} | data
-        read = {
-            name: None if given[name] is None and name in _MAY_LACK else reader(given[name])
-            for name, reader in _READERS.items()
-        }
-        return cls(**{one.name: given[one.name] for one in fields(cls)} | read)
+        return record_of(cls, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as JSON."""
         write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n")
 
 
-_MAY_LACK = ("calibration", "models", "inputs", "derived", "old")
-_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "calibration": Calibration.from_dict,
-    "error_model": ErrorModel.from_dict,
-    "reference": Reference.from_dict,
-    "models": LearnedModels.from_dict,
-    "inputs": InputPlan.from_dict,
-    "words": Meaning.from_dict,
-    "derived": Derived.from_dict,
-    "old": KnownLabels.from_dict,
-}
+_DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError,
+)  # fmt: skip
 
 
 def load_transfer(path: str | os.PathLike[str]) -> Transfer:
@@ -326,31 +276,20 @@ def load_transfer(path: str | os.PathLike[str]) -> Transfer:
         ) from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise TableError(f"{shown} cannot be read as a plan: {str(error).splitlines()[0]}") from None
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, RecursionError) as error:
+    except _DAMAGE as error:
         raise TableError(
             f"{shown} is not a plan or policy file ({type(error).__name__}: {error}); make one with `ratewise plan`"
         ) from None
 
 
-def _counts(x: Floats, quantiles: tuple[float, ...]) -> Counts:
-    """How many are below each quantile, and how many are not above it."""
-    q, x = np.asarray(quantiles), np.sort(x)
-    return np.stack([np.searchsorted(x, q, side=side) for side in _SIDES])
-
-
-def _gap(counts: Counts, items: int, quantiles: tuple[float, ...]) -> float:
+def _gap(shares: Floats, quantiles: tuple[float, ...]) -> float:
     """Largest distance between the new pool's distribution and the stored one (Kolmogorov–Smirnov).
 
     The stored one is flat between its quantiles and the other never falls, so it is largest at one of them.
     """
     q = np.asarray(quantiles)
     stored = np.stack([np.searchsorted(q, q, side=side) / q.size for side in _SIDES])
-    return float(np.abs(counts / items - stored).max())
-
-
-_DAMAGE = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError,
-)  # fmt: skip
+    return float(np.abs(shares - stored).max())
 
 
 @contextmanager
