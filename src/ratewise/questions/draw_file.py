@@ -31,6 +31,7 @@ from ratewise.questions.drawing import (
     LineEnds,
     Survey,
     added,
+    in_bin,
     line_ends,
     refuse_drawn,
     survey,
@@ -66,9 +67,11 @@ def draw_file(
         surveyed = _survey(work, pieces, spool)
         if ids is not None:
             _refuse_shared(relation, pieces, ids, spool, seed)
-        found = line_ends(work, surveyed, lambda group, at: _in_bin(spool, group, at))
-        drawn = told(work, surveyed, found)  # before anything is written: a damaged plan may fail here
-        write_pieces(pieces, lambda piece: added(found, _rows(spool.read(piece.first, piece.size))), place)
+        found = line_ends(
+            work, surveyed, lambda group, at: np.concatenate([in_bin(b, group, at) for b in spool.batches()], axis=1)
+        )
+        drawn = told(transfer, found, work.drift(surveyed))  # before anything is written: a damaged plan may fail here
+        write_pieces(pieces, lambda piece: added(found, spool.read(piece.first, piece.size)), place)
     return drawn
 
 
@@ -131,31 +134,12 @@ def _survey(work: DrawWork, pieces: Sequence[Piece], spool: Spool) -> Survey:
         return survey(work, table, piece.uniforms(work.id_column, *work.seeds))
 
     for rows, surveyed in each(of, pieces):
-        spool.append(_columns(rows))
+        spool.append(dict(rows))
         if work.id_column is not None:
-            spool.put(rows.r)
+            spool.put(rows["r"])
         total = surveyed if total is None else total + surveyed
     assert total is not None  # a table has rows
     return total
-
-
-def _columns(rows: DrawRows) -> dict[str, Floats]:
-    """The rows as they lie on the disk."""
-    columns = {"r": rows.r, "rate": rows.rates, "look": rows.look}
-    if rows.group is not None:
-        columns["group"] = rows.group.astype(np.float64)
-    if rows.weak is not None:
-        columns["weak"] = rows.weak
-    return columns
-
-
-def _rows(columns: dict[str, Floats]) -> DrawRows:
-    group = columns["group"].astype(np.intp) if "group" in columns else None
-    return DrawRows(columns["r"], columns["look"], columns["rate"], group, columns.get("weak"))
-
-
-def _in_bin(spool: Spool, group: int, at: int) -> Floats:
-    return np.concatenate([_rows(batch).in_bin(group, at) for batch in spool.batches()], axis=1)
 
 
 def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spool: Spool, seed: int) -> None:
@@ -192,17 +176,16 @@ def draw_spark(
     parts = table.collected(table.mapped(_surveyor(work), _SURVEYED, columns))
     surveyed: Survey = reduce(operator.add, [pickle.loads(part["survey"]) for part in parts])
 
-    def in_bin(group: int, at: int) -> Floats:
+    def rows_in(group: int, at: int) -> Floats:
         rows = table.collected(table.mapped(_bin_finder(work, group, at), _IN_BIN, columns))
         return np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
 
-    found, none = line_ends(work, surveyed, in_bin), np.empty(0)
-    group = None if found.weights is None else np.empty(0, dtype=np.intp)
-    weak = none if transfer.calibrates and work.needs_weak else None
-    names = tuple(added(found, DrawRows(none, none, none, group, weak)))
+    found, none = line_ends(work, surveyed, rows_in), np.empty(0)
+    empty = {"r": none, "look": none, "rate": none} | ({} if found.weights is None else {"group": none})
+    names = tuple(added(found, empty | ({"weak": none} if transfer.calibrates and work.needs_weak else {})))
     more: Any = StructType.fromDDL(", ".join(f"{x} {'boolean' if x == 'selected' else 'double'}" for x in names))
     schema = StructType([*pool.schema.fields, *more.fields])
-    return table.mapped(_writer(work, found, names), schema), told(work, surveyed, found)
+    return table.mapped(_writer(work, found, names), schema), told(transfer, found, work.drift(surveyed))
 
 
 # On the workers: Arrow batches in, Arrow batches out
@@ -240,7 +223,7 @@ def _bin_finder(work: DrawWork, group: int, at: int) -> Mapped:
         import pyarrow as pa
 
         for _, rows, _ in _parts(work, batches):
-            found = zip(("look", "r", "rate"), rows.in_bin(group, at), strict=True)
+            found = zip(("look", "r", "rate"), in_bin(rows, group, at), strict=True)
             yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
 
     return rows_in_bin

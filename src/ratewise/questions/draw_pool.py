@@ -1,7 +1,7 @@
 """`draw_pool`: one way to draw, whatever was planned."""
 
 import os
-from typing import Any, cast
+from typing import cast
 
 from ratewise.errors import InputError
 from ratewise.questions.comparison_plan import ComparisonsPlan
@@ -29,25 +29,19 @@ def draw_pool(
 
     A DataFrame of Spark gives one back, which is computed when it is needed; only sums come over to this process.
     """
-    if is_spark(pool):
-        made = _drawn_by_spark(pool, plan, seed=seed, id_column=id_column, within_budget=within_budget)
-        return cast(Drawn, made)  # a frame of Spark, for who gave one
-    if isinstance(plan, RegressionPlan | ComparisonsPlan):
+    spark = is_spark(pool)
+    if not spark and isinstance(plan, RegressionPlan | ComparisonsPlan):
         return plan.rows.draw(pool, seed=seed, id_column=id_column, within_budget=within_budget)
-    if isinstance(plan, SlicePlan) or (isinstance(plan, str | os.PathLike) and is_slice_plan(plan)):
+    by_slices = isinstance(plan, SlicePlan) or (isinstance(plan, str | os.PathLike) and is_slice_plan(plan))
+    if not spark and isinstance(plan, SlicePlan | str | os.PathLike) and by_slices:
         return draw_slices(pool, plan, seed=seed, id_column=id_column, within_budget=within_budget)
-    if isinstance(plan, str | os.PathLike):
-        plan = load_transfer(plan)
-    transfer = plan.transfer if isinstance(plan, Plan) else plan
-    return draw_transfer(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
-
-
-def _drawn_by_spark(pool: Any, plan: DrawnFrom, *, seed: int, id_column: str | None, within_budget: bool) -> Any:
-    from ratewise.questions.draw_file import draw_spark
-
-    if isinstance(plan, str | os.PathLike):
-        plan = load_transfer(plan)
-    transfer = plan.transfer if isinstance(plan, Plan) else plan
+    found = load_transfer(plan) if isinstance(plan, str | os.PathLike) else plan
+    transfer = found.transfer if isinstance(found, Plan) else found
     if not isinstance(transfer, Transfer):
         raise InputError("a table of Spark is drawn by a plan of one mean; plans of slices and others are for files")
-    return draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)[0]
+    if not spark:
+        return draw_transfer(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
+    from ratewise.questions.draw_file import draw_spark
+
+    frame, _ = draw_spark(pool, transfer, seed=seed, id_column=id_column, within_budget=within_budget)
+    return cast(Drawn, frame)  # a frame of Spark, for who gave one

@@ -6,9 +6,10 @@ at ends, and calls `added` for the columns of every part.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ from ratewise.questions.goal import PlanGoal
 from ratewise.questions.old_labels import Before, read_before
 from ratewise.questions.people import made_ready
 from ratewise.questions.rated import POOL_SIZE
-from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata
+from ratewise.questions.strata import InputPlan, check_known, read_strata
 from ratewise.questions.transfer import Counts, Drift, KnownLabels, Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
@@ -49,7 +50,7 @@ _LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
 OVER = 1.01  # how far above the budget the expected spend may be before it is said
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DrawnFile(Result):
     """What was drawn; the rows themselves are in a file, a folder or a DataFrame of Spark."""
 
@@ -64,50 +65,36 @@ class DrawnFile(Result):
 
     def summary(self) -> str:
         """How many were drawn, and what it will cost."""
-        return _drawn_told(self)
+        costs = "" if self.spend is None else f"; this draw costs {self.spend:,.2f}"
+        rate = f"mean rate {self.mean_rate:.3f}"
+        return f"{self.asked:,} of {self.items:,} items selected for the strong rater ({rate}){costs}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Drawn(Result):
+class Drawn(DrawnFile):
     """The pool with `rate` and `selected` added (and `weak_calibrated`, where the plan calibrates; `weight`, where
     it chooses the items by strata; `pool_size`, where some rows are not looked at)."""
 
     table: Table
     rates: Floats  # NaN for items that are not looked at
     selected: Mask
-    drift: Drift | None  # None where the pool has no weak ratings to compare, and needs none
-    expected_spend: float  # before anyone is asked: weak ratings of the items looked at, and strong ones at their rates
-    spend: float  # the same for the items that were in fact selected
-    notes: tuple[str, ...]
 
-    @property
-    def items(self) -> int:
-        """How many items are looked at."""
-        return int(np.count_nonzero(self.rates > 0))
-
-    @property
-    def asked(self) -> int:
-        """How many of them get the strong rating."""
-        return int(np.count_nonzero(self.selected))
-
-    @property
-    def mean_rate(self) -> float:
-        """Mean rate of the items that are looked at."""
-        return float(self.rates[self.rates > 0].mean())
+    @classmethod
+    def of(
+        cls, table: Table, columns: Mapping[str, Any], *, expected: float | None, spend: float | None,
+        notes: tuple[str, ...], drift: Drift | None = None,
+    ) -> "Drawn":  # fmt: skip
+        """The table with the columns of its draw, `rate` and `selected` among them."""
+        rates, selected = columns["rate"], columns["selected"]
+        looked = rates[rates > 0]
+        return cls(
+            table.rows, looked.size, int(np.count_nonzero(selected)), float(looked.mean()), drift, expected, spend,
+            notes, table.with_columns(columns, replace=True), rates, selected,
+        )  # fmt: skip
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """The drawn pool as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
         return self.table.to_frame(kind)
-
-    def summary(self) -> str:
-        """How many were drawn, and what it will cost."""
-        return _drawn_told(self)
-
-
-def _drawn_told(drawn: Drawn | DrawnFile) -> str:
-    costs = "" if drawn.spend is None else f"; this draw costs {drawn.spend:,.2f}"
-    rate = f"mean rate {drawn.mean_rate:.3f}"
-    return f"{drawn.asked:,} of {drawn.items:,} items selected for the strong rater ({rate}){costs}"
 
 
 # A pool before its draw
@@ -157,10 +144,9 @@ class DrawWork:
         there = self.transfer.weak in self.columns or made
         return self.transfer.policy == "active" or (there and bool(self.columns))
 
-    @property
-    def prices(self) -> DrawPrices:
-        """Of the two ratings; strong ratings alone need no weak ones."""
-        return DrawPrices(0.0 if self.transfer.policy == "base" else self.transfer.weak_cost, self.transfer.strong_cost)
+    def drift(self, found: "Survey") -> Drift | None:
+        """How far the pool is from the one learned on, where weak ratings were read."""
+        return None if found.counts is None else self.transfer.drift_of(found.counts, self.rows)
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -200,22 +186,17 @@ class Survey:
         return Survey(tuple(a + b for a, b in zip(self.lines, other.lines, strict=True)), counts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawRows:
-    """Rows of a part with all that decides about them."""
+DrawRows = Mapping[str, Floats]
+"""All that decides about the rows of a part: `r`, `look` (the place in line), `rate`; where there are strata, `group`,
+their number; where the plan calibrates, `weak`."""
 
-    r: Floats
-    look: Floats
-    rates: Floats
-    group: Codes | None = None  # where there are strata
-    weak: Floats | None = None  # calibrated, where the plan calibrates
 
-    def in_bin(self, group: int, at: int) -> Floats:
-        """Place, r and rate (each a row) of those of a stratum that stand in a bin of its line."""
-        here = bin_of(self.look) == at
-        if self.group is not None:
-            here &= self.group == group
-        return np.stack([self.look[here], self.r[here], self.rates[here]])
+def in_bin(rows: DrawRows, group: int, at: int) -> Floats:
+    """Place, r and rate (each a row) of those of a stratum that stand in a bin of its line."""
+    here = bin_of(rows["look"]) == at
+    if "group" in rows:
+        here &= rows["group"] == group
+    return np.stack([rows[name][here] for name in ("look", "r", "rate")])
 
 
 def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[DrawRows, Survey]:
@@ -226,19 +207,21 @@ def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[D
     table = None if table is None else transfer.prepared(table)
     if table is not None and work.needs_weak:
         weak, error = transfer.columns(table)
+    rows = {"r": r, "look": look}
     if transfer.inputs is None or table is None:
-        group, rates = None, transfer.rates(error, rows=work.rows)
+        rates = transfer.rates(error, rows=work.rows)
         lines: tuple[LineCounts, ...] = (LineCounts.of(look, r, rates),)
     else:
         strata = read_strata(table, transfer.inputs.column, tuple(one.name for one in transfer.inputs.strata))
         check_known(strata, table, transfer.inputs.column)
-        group, rates = strata.code, _rates_in(transfer.inputs, strata.code, error)
-        each = [group == g for g in range(len(strata.names))]
+        rows["group"], rates = strata.code.astype(np.float64), _rates_in(transfer.inputs, strata.code, error)
+        each = [strata.code == g for g in range(len(strata.names))]
         lines = tuple(LineCounts.of(look[own], r[own], rates[own]) for own in each)
     check_rates(rates)
-    counts = transfer.counts(weak, error) if work.needs_weak else None
-    calibrated = weak if transfer.calibrates and work.needs_weak else None
-    return DrawRows(r, look, rates, group, calibrated), Survey(lines, counts)
+    rows["rate"] = rates
+    if transfer.calibrates and work.needs_weak:
+        rows["weak"] = weak
+    return rows, Survey(lines, transfer.counts(weak, error) if work.needs_weak else None)
 
 
 def _rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
@@ -255,111 +238,86 @@ def _rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
 # Where the line ends
 
 InBin = Callable[[int, int], Floats]
-"""`DrawRows.in_bin` of all rows."""
+"""`in_bin` of all rows."""
+_End = tuple[Cut, int, int, float]
+"""The last of a line who is looked at; how many are, up to there, and are drawn; and the sum of their rates."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineEnd:
-    """Where one line ends, and how many are looked at and drawn up to there, with the sum of their rates."""
+def _end_after(line: LineCounts, group: int, count: int, found: InBin) -> _End:
+    """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
+    if count >= line.items.sum():
+        return EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum())
+    at = line.bin_after(count)
+    look, r, rates = found(group, at)
+    return _end_at(line, at, cut_after(look, r, count - line.before(at)[0]), look, r, rates)
 
-    cut: Cut
-    items: int
-    asked: int
-    rate_sum: float
 
-    @classmethod
-    def after(cls, line: LineCounts, group: int, count: int, in_bin: InBin) -> "LineEnd":
-        """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
-        if count >= line.items.sum():
-            return cls(EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum()))
-        at = line.bin_after(count)
-        look, r, rates = in_bin(group, at)
-        return cls._in_bin(line, at, cut_after(look, r, count - line.before(at)[0]), look, r, rates)
-
-    @classmethod
-    def for_money(cls, line: LineCounts, prices: DrawPrices, budget: float, in_bin: InBin) -> "LineEnd":
-        """The end before the first item whose two ratings could not both be paid."""
-        at = line.bin_for_money(prices, budget)
-        look, r, rates = in_bin(0, at)
-        cut = cut_for_money(look, r, np.asarray(r < rates), prices, budget, before=line.before(at))
-        return cls._in_bin(line, at, cut, look, r, rates)
-
-    @classmethod
-    def _in_bin(cls, line: LineCounts, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> "LineEnd":
-        kept, (items, drawn) = cut.keeps(look, r), line.before(at)
-        asked = drawn + int(np.count_nonzero(kept & (r < rates)))
-        rate_sum = float(line.rates[:at].sum()) + float(rates[kept].sum())
-        return cls(cut, items + int(np.count_nonzero(kept)), asked, rate_sum)
+def _end_at(line: LineCounts, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> _End:
+    kept, (items, drawn) = cut.keeps(look, r), line.before(at)
+    asked = drawn + int(np.count_nonzero(kept & (r < rates)))
+    return cut, items + int(np.count_nonzero(kept)), asked, float(line.rates[:at].sum()) + float(rates[kept].sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineEnds:
     """Where the line of every stratum ends, or that of all rows."""
 
-    each: tuple[LineEnd, ...]
+    look: Floats  # of the last one who is looked at, by stratum
+    r: Floats
+    items: Floats  # who are looked at, of each stratum
+    asked: int  # how many get the strong rating
+    rate_sum: float  # of all that are looked at
     planned: int  # items to look at, before money ends the line
     rows: int  # of the pool
     weights: Floats | None = None  # of the items of each stratum, where there are strata
+    notes: tuple[str, ...] = ()
 
-    @property
-    def items(self) -> Floats:
-        """How many are looked at, of each stratum."""
-        return np.array([end.items for end in self.each], dtype=np.float64)
-
-    @property
-    def asked(self) -> int:
-        """How many get the strong rating."""
-        return sum(end.asked for end in self.each)
-
-    @property
-    def rate_sum(self) -> float:
-        """Sum of the rates of all that are looked at."""
-        return sum(end.rate_sum for end in self.each)
+    @classmethod
+    def of(cls, each: Sequence[_End], planned: int, rows: int, **strata: Any) -> "LineEnds":
+        """The ends of the lines together."""
+        cuts, items, asked, rate_sums = zip(*each, strict=True)
+        look, r = (np.array([getattr(cut, name) for cut in cuts]) for name in ("look", "r"))
+        return cls(look, r, np.array(items, dtype=np.float64), sum(asked), sum(rate_sums), planned, rows, **strata)
 
     def looked(self, rows: DrawRows) -> Mask:
         """Whether each row is looked at."""
-        cuts = [end.cut for end in self.each]
-        if rows.group is None:
-            return cuts[0].keeps(rows.look, rows.r)
-        look, r = (np.array([getattr(cut, name) for cut in cuts]) for name in ("look", "r"))
-        return Cut(look[rows.group], r[rows.group]).keeps(rows.look, rows.r)
+        group = rows["group"].astype(np.intp) if "group" in rows else 0
+        return Cut(self.look[group], self.r[group]).keeps(rows["look"], rows["r"])
 
 
-def line_ends(work: DrawWork, found: Survey, in_bin: InBin) -> LineEnds:
+def line_ends(work: DrawWork, found: Survey, rows_in: InBin) -> LineEnds:
     """Where the lines of a pool end: by strata as many items as planned of each, else as the plan and its money say."""
-    transfer = work.transfer
-    if transfer.inputs is None:
-        items = transfer.items if work.within_budget else None
-        return one_line_end(found.lines[0], in_bin, transfer.policy, items, work.prices, transfer.budget, work.rows)
+    inputs = work.transfer.inputs
+    if inputs is None:
+        return one_line_end(work.transfer, found.lines[0], rows_in, work.rows, within_budget=work.within_budget)
     N = np.array([line.items.sum() for line in found.lines], dtype=np.float64)
-    T = np.minimum(np.maximum(_wanted(transfer.inputs), 2), N)
-    each = tuple(LineEnd.after(line, g, int(T[g]), in_bin) for g, line in enumerate(found.lines))
+    wanted = np.array([whole_items(stratum.items) for stratum in inputs.strata], dtype=np.float64)
+    T = np.minimum(np.maximum(wanted, 2), N)
+    each = [_end_after(line, g, int(T[g]), rows_in) for g, line in enumerate(found.lines)]
     weights = np.asarray(N / N.sum() * T.sum() / np.maximum(T, 1))  # W_s T/T_s
-    return LineEnds(each, int(T.sum()), work.rows, weights)
+    notes = _short([stratum.name for stratum in inputs.strata], N, wanted)
+    return LineEnds.of(each, int(T.sum()), work.rows, weights=weights, notes=notes)
 
 
 def one_line_end(
-    line: LineCounts,
-    in_bin: InBin,
-    policy: PolicyName,
-    items: float | None,
-    prices: DrawPrices,
-    budget: float | None,
-    rows: int,
+    plan: "Transfer | PlannedRows", line: LineCounts, rows_in: InBin, rows: int, *, within_budget: bool
 ) -> LineEnds:
-    """Where one line of all rows ends: after `items`, or where the money ends; nowhere without `items`."""
-    planned = rows
-    if items is not None and policy != "base" and whole_items(items) < rows:
-        planned = int(whole_items(items))
-    end = LineEnd.after(line, 0, planned, in_bin)
-    if items is not None and budget is not None and prices.cost(planned, end.asked) > budget * (1 + ROUNDING):
-        end = LineEnd.for_money(line, prices, budget, in_bin)
-    return LineEnds((end,), planned, rows)
+    """Where one line of all rows ends: after the plan's items, or where its money ends; or nowhere."""
+    planned, prices, budget = rows, prices_of(plan), plan.budget
+    if within_budget and plan.policy != "base" and whole_items(plan.items) < rows:
+        planned = int(whole_items(plan.items))
+    end = _end_after(line, 0, planned, rows_in)
+    if within_budget and budget is not None and prices.cost(planned, end[2]) > budget * (1 + ROUNDING):
+        at = line.bin_for_money(prices, budget)  # before the first item whose two ratings could not both be paid
+        look, r, rates = rows_in(0, at)
+        cut = cut_for_money(look, r, np.asarray(r < rates), prices, budget, before=line.before(at))
+        end = _end_at(line, at, cut, look, r, rates)
+    return LineEnds.of([end], planned, rows)
 
 
-def _wanted(plan: InputPlan) -> Floats:
-    """Whole items of each stratum."""
-    return np.array([whole_items(stratum.items) for stratum in plan.strata], dtype=np.float64)
+def prices_of(plan: "Transfer | PlannedRows") -> DrawPrices:
+    """Of the two ratings; strong ratings alone need no weak ones."""
+    return DrawPrices(0.0 if plan.policy == "base" else plan.weak_cost, plan.strong_cost)
 
 
 # What is written, and what is told
@@ -369,74 +327,54 @@ def added(found: LineEnds, rows: DrawRows) -> dict[str, Floats | Mask]:
     """The columns that the draw adds to a part."""
     looked = found.looked(rows)
     columns: dict[str, Floats | Mask] = {
-        "rate": np.where(looked, rows.rates, np.nan), "selected": looked & (rows.r < rows.rates)
+        "rate": np.where(looked, rows["rate"], np.nan), "selected": looked & (rows["r"] < rows["rate"])
     }  # fmt: skip
     if found.items.sum() < found.rows:
         columns[POOL_SIZE] = np.full(looked.size, float(found.rows))
-    if found.weights is not None and rows.group is not None:
-        columns["weight"] = np.where(looked, found.weights[rows.group], np.nan)
-    if rows.weak is not None:
-        columns["weak_calibrated"] = rows.weak
+    if found.weights is not None:
+        columns["weight"] = np.where(looked, found.weights[rows["group"].astype(np.intp)], np.nan)
+    if "weak" in rows:
+        columns["weak_calibrated"] = rows["weak"]
     return columns
 
 
-def told(work: DrawWork, surveyed: Survey, found: LineEnds) -> DrawnFile:
+def told(plan: "Transfer | PlannedRows", found: LineEnds, drift: Drift | None = None) -> DrawnFile:
     """What there is to say about the draw."""
-    transfer, items = work.transfer, int(found.items.sum())
+    items, budget, inputs = int(found.items.sum()), plan.budget, plan.inputs
     if items == 0:
         check_rates(np.array([np.nan]))
-    drift = None if surveyed.counts is None else transfer.drift_of(surveyed.counts, work.rows)
-    weak_spend, notes = work.prices.weak * items, list[str]()
-    if transfer.inputs is not None:
-        buys_weak = np.array([stratum.buys_weak for stratum in transfer.inputs.strata], dtype=np.bool_)
-        weak_spend = transfer.weak_cost * float(found.items @ buys_weak)
-        notes += _short(transfer.inputs, surveyed)
-    expected = float(weak_spend + transfer.strong_cost * found.rate_sum)
-    spend = float(weak_spend + transfer.strong_cost * found.asked)
+    weak_spend, notes = prices_of(plan).weak * items, [*found.notes]
+    if inputs is not None:
+        weak_spend = plan.weak_cost * float(found.items @ [float(stratum.buys_weak) for stratum in inputs.strata])
+    expected, spend = (float(weak_spend + plan.strong_cost * count) for count in (found.rate_sum, found.asked))
     if drift is not None and drift.drifted:
         notes.append(drift.summary())
-    if transfer.inputs is not None:  # by strata: as many of each as planned, so only chance can cost more
-        notes += by_chance(transfer.budget, spend)
+    # by strata as many of each are looked at as planned, so only chance can cost more
+    if inputs is not None or budget is None or expected <= OVER * budget or items <= plan.items + 1:
+        notes += by_chance(budget, spend)
     else:
-        notes += over_budget(transfer.budget, expected, spend, items, transfer.items, transfer.pool_size)
-    notes += ended_early(items, found.planned)
+        again = "" if plan.pool_size == items else f"plan again with {argument('pool_size')} {items}, or "
+        notes.append(
+            Message(
+                f"rating all {items:,} items is expected to cost {expected:,.2f}, more than the budget of "
+                f"{budget:,.2f}: {again}draw with {argument('within_budget')}"
+            )
+        )
+    if (left := found.planned - items) > 0:
+        lasts = f"by chance the money lasts for {items:,} of the {found.planned:,} items"
+        notes.append(f"{lasts}; the other {left:,} get no rate")
     mean_rate = found.rate_sum / max(items, 1)
-    return DrawnFile(work.rows, items, found.asked, mean_rate, drift, expected, spend, tuple(notes))
+    return DrawnFile(found.rows, items, found.asked, mean_rate, drift, expected, spend, tuple(notes))
 
 
-def _short(plan: InputPlan, surveyed: Survey) -> tuple[str, ...]:
+def _short(names: Sequence[str], N: Floats, wanted: Floats) -> tuple[str, ...]:
     """The note about strata of which the pool has fewer items than planned."""
-    N = [line.items.sum() for line in surveyed.lines]
-    each = zip([stratum.name for stratum in plan.strata], _wanted(plan), N, strict=True)
-    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, w, n in each if n < w]
+    short = [f"{name!r} ({n:,.0f} of {w:,.0f})" for name, n, w in zip(names, N, wanted, strict=True) if n < w]
     if not short:
         return ()
     return (
         f"the pool has fewer items than planned of {', '.join(short[:5])}: all are looked at; plan again with this "
         "pool to spend what is left",
-    )
-
-
-def ended_early(looked: int, planned: int) -> tuple[str, ...]:
-    """The note about a draw that chance made dearer than planned."""
-    if looked == planned:
-        return ()
-    left = planned - looked
-    return (f"by chance the money lasts for {looked:,} of the {planned:,} items; the other {left:,} get no rate",)
-
-
-def over_budget(
-    budget: float | None, expected: float, spend: float, rows: int, items: float, pool_size: float | None
-) -> tuple[str, ...]:  # fmt: skip
-    """The note on what to do where all rows cost more than planned, or chance makes them."""
-    if budget is None or expected <= OVER * budget or rows <= items + 1:
-        return by_chance(budget, spend)
-    again = "" if pool_size == rows else f"plan again with {argument('pool_size')} {rows}, or "
-    return (
-        Message(
-            f"rating all {rows:,} items is expected to cost {expected:,.2f}, more than the budget of {budget:,.2f}: "
-            f"{again}draw with {argument('within_budget')}"
-        ),
     )
 
 
@@ -465,25 +403,18 @@ def draw_transfer(
     """
     if transfer.old is not None:
         return _draw_beside(read_table(pool), transfer, transfer.old, seed=seed, within_budget=within_budget)
-    table, ids = undrawn(pool, id_column)
+    table = read_table(pool)
     work = DrawWork.of(table, transfer, seed=seed, within_budget=within_budget)
-    rows, surveyed = survey(work, table if work.columns else None, [uniform(ids, seed=each) for each in work.seeds])
-    found = line_ends(work, surveyed, rows.in_bin)
-    made = told(work, surveyed, found)
-    assert made.expected_spend is not None, "a plan says the prices"
-    assert made.spend is not None, "a plan says the prices"
-    return drawn_table(table, found, rows, made.expected_spend, made.spend, made.notes, made.drift)
+    hashes = [uniform(table.ids(id_column), seed=each) for each in work.seeds]
+    rows, surveyed = survey(work, table if work.columns else None, hashes)
+    found = line_ends(work, surveyed, partial(in_bin, rows))
+    return _drawn_table(table, found, rows, told(transfer, found, work.drift(surveyed)))
 
 
-def drawn_table(
-    table: Table, found: LineEnds, rows: DrawRows, expected: float, spend: float, notes: tuple[str, ...],
-    drift: Drift | None = None,
-) -> Drawn:  # fmt: skip
-    """The table with the columns of its draw."""
-    columns = added(found, rows)
-    rates = np.asarray(columns["rate"], dtype=np.float64)
-    selected = np.asarray(columns["selected"], dtype=np.bool_)
-    return Drawn(table.with_columns(columns), rates, selected, drift, expected, spend, notes)
+def _drawn_table(table: Table, found: LineEnds, rows: DrawRows, made: DrawnFile) -> Drawn:
+    return Drawn.of(
+        table, added(found, rows), expected=made.expected_spend, spend=made.spend, notes=made.notes, drift=made.drift
+    )
 
 
 # Beside old labels (METHODS section 13)
@@ -520,9 +451,8 @@ def _draw_beside(table: Table, transfer: Transfer, old: KnownLabels, *, seed: in
         note = f"{count:,} labels are there already: they are {how} and are not asked for again"
     spend = float(transfer.strong_cost * np.count_nonzero(hit & askable))
     columns |= {"weak_calibrated": weak} if transfer.calibrates else {}
-    drawn = table.with_columns(columns, replace=True)
     notes = (note, *by_chance(transfer.budget, spend))
-    return Drawn(drawn, rates, selected, None, transfer.budget or spend, spend, notes)
+    return Drawn.of(table, columns, expected=transfer.budget or spend, spend=spend, notes=notes)
 
 
 def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
@@ -583,9 +513,13 @@ class PlannedRows:
     policy: PolicyName
     rates: Floats = field(repr=False)
     items: float  # to look at; for base, strong ratings to buy
-    goal: PlanGoal
+    weak_cost: float
+    strong_cost: float
+    budget: float | None
+    pool_size: float | None
     seen: Floats = field(repr=False)  # rows × weak columns
     words: Meaning  # what words as weak ratings stand for
+    inputs: ClassVar[None] = None  # no strata
 
     @classmethod
     def of(
@@ -596,8 +530,9 @@ class PlannedRows:
         if policy == "base" and items is not None:
             rates = np.full(table.rows, min(1.0, items / table.rows))
         return cls(
-            tuple(weak), policy, rates, math.inf if items is None else items, goal, _weak(table, weak, words), words
-        )
+            tuple(weak), policy, rates, math.inf if items is None else items, goal.weak_cost, goal.strong_cost,
+            goal.budget, goal.pool_size, _weak(table, weak, words), words,
+        )  # fmt: skip
 
     def draw(self, pool: TableLike, *, seed: int, id_column: str | None, within_budget: bool) -> Drawn:
         """Draw from the pool, which must be the table that the plan was made from."""
@@ -607,18 +542,10 @@ class PlannedRows:
                 f"this plan gives rates to the rows of the table it was made from, and {table.name} has other rows: "
                 "plan with the pool itself, as rows without a strong rating beside the labelled ones"
             )
-        goal, base = self.goal, self.policy == "base"
         look, r = (uniform(ids, seed=name) for name in (f"{seed}:look", f"{seed}"))
-        rows, prices = DrawRows(r, look, self.rates), DrawPrices(0.0 if base else goal.weak_cost, goal.strong_cost)
-        found = one_line_end(
-            LineCounts.of(look, r, self.rates), rows.in_bin, self.policy, self.items if within_budget else None, prices,
-            goal.budget, table.rows,
-        )  # fmt: skip
-        items = int(found.items.sum())
-        expected, spend = prices.cost(items, found.rate_sum), prices.cost(items, found.asked)
-        notes = over_budget(goal.budget, expected, spend, items, self.items, goal.pool_size)
-        notes += ended_early(items, found.planned)
-        return drawn_table(table, found, rows, expected, spend, notes)
+        rows, line = {"r": r, "look": look, "rate": self.rates}, LineCounts.of(look, r, self.rates)
+        found = one_line_end(self, line, partial(in_bin, rows), table.rows, within_budget=within_budget)
+        return _drawn_table(table, found, rows, told(self, found))
 
 
 def _weak(table: Table, columns: Sequence[str], words: Meaning) -> Floats:

@@ -581,7 +581,7 @@ def draw_slices(
     if all(part.weak is not None for part in parts):
         added["weak_calibrated"] = weak
     spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)
-    return Drawn(table.with_columns(added), rates, selected, None, expected, spent, tuple(notes))
+    return Drawn.of(table, added, expected=expected, spend=spent, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
