@@ -389,7 +389,7 @@ def test_a_pool_is_counted_and_not_loaded(coins, tmp_path, monkeypatch):
         rw.write_table(rw.read_table(half), tmp_path / f"{name}.parquet")
     whole = {"g": np.concatenate([half["g"], half["g"]])}
     rw.write_table(rw.read_table(whole), tmp_path / "pool.csv")
-    monkeypatch.setattr("ratewise.tables.load.LOADERS", {})
+    monkeypatch.setattr("ratewise.tables.load.loaded", None)
     for pool in (tmp_path / "pool.csv", str(tmp_path / "[ab].parquet"), whole):
         planned = rw.plan(coins, **PRICES, budget=300, pool=pool)
         assert planned.to_dict() == size.to_dict()

@@ -303,7 +303,7 @@ def test_numbers_as_groups_come_by_size():
 def test_sizes_are_read_from_one_column_of_a_file_or_a_folder(ending, tmp_path, monkeypatch):
     for name, seed in (("a", 1), ("b", 2)):
         rw.write_table(rw.read_table(drawn(seed)), tmp_path / f"{name}.{ending}")
-    monkeypatch.setattr("ratewise.tables.load.LOADERS", {})  # no file is loaded whole
+    monkeypatch.setattr("ratewise.tables.load.loaded", None)  # no file is loaded whole
     assert slice_sizes(tmp_path / f"a.{ending}", "topic") == SIZES
     assert slice_sizes(tmp_path, "topic") == {name: 2 * size for name, size in SIZES.items()}
     with pytest.raises(TableError, match=r"has no column 'topics'; did you mean 'topic'\? its columns are"):

@@ -20,7 +20,7 @@ VALUES = {"id": [str(number) for number in range(7)], "text": ["a", "b\nb", '"',
 def test_the_rows_of_a_file_are_counted_without_loading_them(ending, tmp_path, monkeypatch):
     path = tmp_path / f"pool.{ending}"
     write_table(read_table(VALUES), path)
-    monkeypatch.setattr(loading, "LOADERS", {})
+    monkeypatch.setattr(loading, "loaded", None)
     assert count_rows(path) == count_rows(str(path)) == 7
 
 

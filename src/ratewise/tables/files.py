@@ -64,18 +64,18 @@ def _gzipped(endings: Mapping[str, Kind]) -> tuple[str, ...]:
     return tuple(ending + ".gz" for ending, kind in endings.items() if kind not in _PACKED_INSIDE)
 
 
-def sniffed(data: bytes) -> Format:
+def sniffed(data: bytes) -> Kind:
     """The format of bytes that came without a name."""
     if data.startswith(b"PAR1"):
-        return Format("Parquet")
-    return Format("JSONL" if re.match(rb"\s*\{", data) else "CSV")
+        return "Parquet"
+    return "JSONL" if re.match(rb"\s*\{", data) else "CSV"
 
 
 def ending_of(data: bytes) -> str:
     """The ending that bytes which came without a name would have in a file."""
     if data.startswith(b"PK\x03\x04"):
         return ".eval"
-    return ".json" if re.match(rb"\s*[\[{]", data) else "." + sniffed(data).kind.lower()
+    return ".json" if re.match(rb"\s*[\[{]", data) else "." + sniffed(data).lower()
 
 
 # A file as DuckDB can be told of it

@@ -2,27 +2,23 @@
 
 import os
 import sys
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-import duckdb
 import narwhals as nw
 from narwhals.typing import IntoFrame
 
 from ratewise.errors import RatewiseWarning, TableError
 from ratewise.tables.adapters import ADAPTERS, Imported, adapted
 from ratewise.tables.adapters.source import GZIPPED, UNREADABLE
-from ratewise.tables.engine import Own, no_rows, reason
+from ratewise.tables.engine import no_rows, reason
 from ratewise.tables.files import (
     BYTE_ORDER_MARK,
     NAMED,
     Folder,
-    Format,
-    Kind,
     ending_of,
     files_among,
     files_of,
@@ -34,7 +30,7 @@ from ratewise.tables.files import (
     unpack,
 )
 from ratewise.tables.frames import frame_of, named, spooled, table_from_frame, table_from_mapping
-from ratewise.tables.load import COUNTERS, load_file, loaded, staged
+from ratewise.tables.load import load_file, loaded, staged
 from ratewise.tables.relation import Relation, relation_of_files
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.table import Table
@@ -98,10 +94,10 @@ def opened_file(path: str, *, format: str | None = None, name: str | None = None
         found = None if kind is not None else adapted(path, format, name=name)
         return load_file(path, name, kind) if found is None else found
     name = name or _STANDARD_INPUT
-    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        file, start = _from_standard_input(folder, name)
-        found = None if kind is not None else adapted(file, format, name=name)
-        return loaded(file, sniffed(start) if kind is None else Format(kind), name) if found is None else found
+    folder = Folder()
+    file, start = _from_standard_input(folder.path, name)
+    found = None if kind is not None else adapted(file, format, name=name)
+    return loaded(file, kind or sniffed(start), name, folder) if found is None else found
 
 
 def _from_standard_input(folder: str, name: str) -> tuple[str, bytes]:
@@ -190,19 +186,13 @@ def _over_table(table: Table) -> Relation:
 
 
 def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
-    """The rows of a table, at least 1: a file, a folder of files, a pattern, or anything else that can be read.
-
-    Parquet files say how many they have; CSV and JSONL files are read through, and checked as `read_table` does.
-    """
-    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
-        return _rows_of_files(os.fsdecode(source), name)
-    if isinstance(source, str | os.PathLike | Mapping | Table):
-        return read_table(source, name=name).rows
-    if isinstance(source, Relation):
-        return source.count()
-    frame = frame_of(source, name or "table")
-    if isinstance(frame, nw.LazyFrame) and frame.implementation is not nw.Implementation.DUCKDB:  # it need not compute
-        return int(frame.select(nw.len()).collect().item()) or _refuse(name or "table")
+    """The rows of a table, at least 1: a file, a folder of files, a pattern, or anything else that can be read."""
+    if isinstance(source, Table):
+        return source.rows
+    if not isinstance(source, str | os.PathLike | Mapping | Relation):
+        frame = frame_of(source, name or "table")
+        if isinstance(frame, nw.LazyFrame) and frame.implementation is not nw.Implementation.DUCKDB:  # need not compute
+            return int(frame.select(nw.len()).collect().item()) or _refuse(name or "table")
     return open_relation(source, name=name).count()
 
 
@@ -219,26 +209,6 @@ def count_groups(source: TableLike | SqlTable, column: str) -> dict[str, int]:
     text = source.text_in_sql(column)
     found = source.ask(f"SELECT {text} AS name, count(*) AS n FROM {source.source_in_sql()} GROUP BY 1 ORDER BY 1")
     return {str(name): int(n) for name, n in zip(found["name"].tolist(), found["n"].tolist(), strict=True)}
-
-
-def _rows_of_files(path: str, name: str | None) -> int:
-    found = adapted(path)
-    if found is not None:
-        return found.table.rows
-    files, name, folder = files_of(path), name or name_of(path), Folder()
-    kind = kind_of(files)
-    called = [shown(file, files, name) for file in files]
-    counted = zip(plain_files(files, name, folder), called, strict=True)
-    return sum(_rows_of_file(kind, file, each) for file, each in counted) or _refuse(name)
-
-
-def _rows_of_file(kind: Kind, path: str, name: str) -> int:
-    own = Own()  # what is laid down on the way goes with it
-    with own.cursor() as cursor:
-        try:
-            return COUNTERS[kind](cursor, path, name)
-        except (duckdb.Error, OSError) as error:
-            raise TableError(f"{name} cannot be read as {kind}: {reason(error).replace(path, name)}") from error
 
 
 def _refuse(name: str) -> int:

@@ -26,23 +26,6 @@ from ratewise.tables.files import Folder
 from ratewise.tables.table import Table, different, no_column, refuse_other_columns
 
 
-def load_parquet(connection: DuckDBPyConnection, path: str, name: str) -> list[str]:
-    """Every column keeps its type."""
-    names = different(parquet_names(connection, [path])[path], name)
-    fields = ", ".join(f"c{number}" for number in range(len(names)))
-    connection.execute(
-        f"CREATE TABLE data AS SELECT * FROM read_parquet(?, hive_partitioning = false) AS file({fields})",
-        [path],
-    )
-    return names
-
-
-def count_parquet(connection: DuckDBPyConnection, path: str, name: str) -> int:
-    """The rows that the file says it has, without reading them."""
-    different(parquet_names(connection, [path])[path], name)
-    return parquet_rows(connection, [path])[path]
-
-
 def parquet_rows(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, int]:
     """The rows of each file."""
     query = "SELECT file_name, num_rows FROM parquet_file_metadata(?)"

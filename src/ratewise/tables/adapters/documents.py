@@ -1,8 +1,6 @@
 """Documents that no evaluation tool wrote: lists of objects in JSON, and Excel's workbooks."""
 
 import json
-import os
-import tempfile
 import zipfile
 from datetime import date, time, timedelta
 from typing import Any
@@ -14,7 +12,7 @@ from ratewise.tables.adapters.imported import Became, Imported, damaged, text
 from ratewise.tables.adapters.source import LARGEST_DOCUMENT, Source
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import no_rows, one_line
-from ratewise.tables.files import Format
+from ratewise.tables.files import Folder
 from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.load import loaded
 from ratewise.tables.table import different
@@ -33,14 +31,13 @@ def read_json_list(source: Source) -> Imported:
         raise TableError(f"{source.name} is no list of objects; write one, or JSONL with an object a line")
     if not document:
         raise no_rows(source.name)
-    with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        lines = os.path.join(folder, "lines")
-        with open(lines, "w", encoding="utf-8") as file:
-            for number, value in enumerate(document, start=1):
-                if not isinstance(value, dict):
-                    raise damaged(source, number, "object")
-                file.write(json.dumps(value) + "\n")
-        table = loaded(lines, Format("JSONL"), source.name)
+    folder = Folder()
+    with open(folder / "lines", "w", encoding="utf-8") as file:
+        for number, value in enumerate(document, start=1):
+            if not isinstance(value, dict):
+                raise damaged(source, number, "object")
+            file.write(json.dumps(value) + "\n")
+    table = loaded(folder / "lines", "JSONL", source.name, folder)
     return Imported(table, "JSON list", tuple(Became(name, "more", name) for name in table.columns))
 
 
