@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.log import carry_out
+from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.rehearsal import Rehearsal
 from ratewise.store.queue import Claim, Outcome
 
@@ -82,12 +82,12 @@ class Crowd:
             state = game.reader.state(self.now)
             action = p.decide(state)
             if isinstance(action, p.Done):
-                self.reason = action.reason
+                self.reason = str(action)
             if isinstance(action, p.Done) or action is p.Command.WAIT:
                 return
-            assert carry_out(game.queue, game, state, action)
-            if isinstance(action, p.Open):
-                game.plans.append(action.plan)
+            assert game.reader.carry_out(state, action)
+            if isinstance(action, RoundPlan):
+                game.plans.append(action)
                 self.overlaps += state.open is not None
             game.queue.answer_all(game.pool.answers(last), steps=last)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.history import RoundPlan
-from ratewise.campaign.log import Reader, carry_out
+from ratewise.campaign.log import Reader
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.lab.worlds import calibrated
 
@@ -123,7 +123,7 @@ def stopped_with_an_open_round_behind():
     for moment in range(0, 4000, 5):
         game.play(most=float(moment))
         state = game.game.state()
-        if state.behind and not state.weak_open:
+        if len(state.opened) > 1 and not state.weak_open:
             return game, state
     raise AssertionError("no rounds overlapped")
 
@@ -134,9 +134,10 @@ def test_rounds_close_in_their_order_and_draws_do_not_wait_for_answers():
     action = p.decide(state)
     assert action is not p.Command.CLOSE
     assert not isinstance(action, p.Done)
-    assert state.behind[0].number == state.history.rounds + 1
-    assert state.before.rounds == state.open.number - 1
-    assert state.before.labels == state.history.labels  # without answers of what is open
+    assert state.opened[0].number == state.history.rounds + 1
+    before = game.game.reader.with_open(state.history, state.opened[:-1])
+    assert before.rounds == state.open.number - 1
+    assert before.labels == state.history.labels  # without answers of what is open
     assert not game.game.queue.close_round(state.open.number, state.open.end - state.open.first)
 
 
@@ -147,12 +148,12 @@ def test_after_the_deadline_open_rounds_are_given_up_and_closed_one_after_the_ot
     game.game.terms = game.game.reader.terms = terms
     actions = []
     for _ in range(20):
-        state = replace(game.game.reader.state(0.0), now=datetime(2026, 2, 1, tzinfo=UTC))
+        state = game.game.reader.state(datetime(2026, 2, 1, tzinfo=UTC).timestamp())
         action = p.decide(state)
         actions.append(action)
         if isinstance(action, p.Done):
             break
-        assert carry_out(game.game.queue, game.game, state, action)
+        assert game.game.reader.carry_out(state, action)
     assert actions[0] is p.Command.GIVE_UP
     assert actions.count(p.Command.CLOSE) >= 2
     assert game.game.state().open is None
@@ -165,8 +166,11 @@ def test_a_reader_that_comes_later_reads_the_same_rounds(kept):
     rehearsal = game.game
     anew = Reader(rehearsal.queue, rehearsal, rehearsal.terms, rehearsal.pool.empty(rehearsal.terms), kept)
     found = anew.state()
-    assert [each.number for each in found.behind] == [each.number for each in state.behind]
-    assert np.array_equal(found.before.seen.mass, state.before.seen.mass)
+    assert [each.number for each in found.opened] == [each.number for each in state.opened]
+    ahead = [
+        reader.with_open(one.history, one.opened[:-1]) for reader, one in ((anew, found), (rehearsal.reader, state))
+    ]
+    assert np.array_equal(ahead[0].seen.mass, ahead[1].seen.mass)
     rehearsal.reader = anew
     game.play()
     assert game.reason == played().reason

@@ -151,7 +151,7 @@ CHANGES = {
     "a rule's scale": (
         "UPDATE rounds SET plan = json_set(plan, '$.rule.scale', json_extract(plan, '$.rule.scale') * 1.01)"
         " WHERE number = 2",
-        "scale of its rule",
+        "rule.scale",
     ),
     "a rule's own rates": (
         "UPDATE rounds SET plan = json_set(plan, '$.own_rates[0]', 0.123456) WHERE number = 2", "own_rates"

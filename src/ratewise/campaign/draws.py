@@ -4,13 +4,13 @@ Money is held for all that an item could still cost before it is taken up. A rou
 whole money with its first batch, and weak ratings are paid out of that.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.planner import Round
-from ratewise.core.ratings import Mask
 from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
 from ratewise.design.rounds import RoundDraw, draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
@@ -77,10 +77,6 @@ def second_draw(history: History, now: Round, worst: Units) -> NewAgain:
     return NewAgain(now.number, plan.again, rows, worst[over, -1], made.factor)
 
 
-Worst = Callable[[int, int], Units]  # of items from the first number to before the second
-Selected = Callable[[int, int], Mask]  # of these items: who was asked, items × raters after the first
-
-
 def new_batch(now: Round, first: int, worst: Units) -> NewBatch:
     """Taking up the items from `first` on, as many as there are prices."""
     plan, weak = now.plan, total(now.plan.first_costs(worst))
@@ -100,53 +96,26 @@ def new_draws(now: Round, first: int, drawn: RoundDraw, worst: Units) -> NewDraw
     plan, prices = now.plan, worst[:, -drawn.rates.shape[1] :]
     weak = plan.first_costs(worst)
     ours = [b for b in now.batches if first <= b.first < first + len(worst)]
-    columns, earlier = _next_columns(now, ours, drawn)
+    done = min(b.steps for b in ours)
+    columns = next(each for each in now.plan.stages(drawn.rates.shape[1]) if each.start >= done)
     asked = total(np.where(drawn.asked, prices, 0)[:, columns])
     step, rates, selected = columns.start + 1, drawn.rates[:, columns], drawn.asked[:, columns]
     if columns.stop < drawn.rates.shape[1]:
         return NewDraws(now.number, first, rates, selected, prices[:, columns], asked, (), None, step=step)
-    before = total(np.where(drawn.asked, prices, 0)[:, earlier])
+    before = total(np.where(drawn.asked, prices, 0)[:, : columns.start])
     more = total(prices[drawn.asked])
     costs = tuple((b.first, total(weak[b.first - first : b.end - first]) + (more if b is ours[0] else 0)) for b in ours)
     release = (plan.spend if plan.exact else total(plan.item_costs(worst))) - total(weak) - before
     return NewDraws(now.number, first, rates, selected, prices[:, columns], release, costs, drawn.factor, step=step)
 
 
-def _next_columns(now: Round, ours: list[Batch], drawn: RoundDraw) -> tuple[slice, slice]:
-    """Columns of the raters who are drawn now, and of those before them."""
-    done = min((b.steps for b in ours if not b.drawn), default=0)
-    stages = now.plan.stages(drawn.rates.shape[1])
-    columns = next((each for each in stages if each.start >= done), stages[-1])
-    if all(b.drawn for b in ours):
-        columns = stages[-1]  # as it was when they were drawn
-    return columns, slice(0, columns.start)
-
-
-def holdings(now: Round, worst: Worst, selected: Selected) -> Iterator[tuple[int, int]]:
-    """(first item, amount) of everything a round has held so far; amounts below 0 were given back."""
-    held = {b.first: new_batch(now, b.first, worst(b.first, b.end)).hold for b in now.batches}
-    yield from held.items()
-    for group in now.groups:
-        yield from _given_back(now, group, sum(held[b.first] for b in group), worst, selected)
-
-
-def _given_back(
-    now: Round, group: Sequence[Batch], held: int, worst: Worst, selected: Selected
-) -> Iterator[tuple[int, int]]:
-    """What was taken from the money held for batches that are drawn together, stage by stage."""
-    first, end = group[0].first, group[-1].end
-    prices, asked = worst(first, end), selected(first, end)
-    prices = prices[:, -asked.shape[1] :]
-    done, whole = min(b.steps for b in group), all(b.drawn for b in group)
-    for columns in now.plan.stages(asked.shape[1])[:-1]:
-        if whole or columns.stop <= done:
-            amount = total(np.where(asked, prices, 0)[:, columns])
-            held -= amount
-            yield first, -amount
-    if whole:
-        yield first, -held
-
-
-def drawn_together(now: Round) -> list[tuple[int, int]]:
-    """(first, end) of items whose draws were made together, where all of them are made."""
-    return [(g[0].first, g[-1].end) for g in now.groups if all(b.drawn for b in g)]
+def draws_made(now: Round, group: Sequence[Batch], drawn: RoundDraw, worst: Units) -> list[NewDraws]:
+    """What was written down when these batches were drawn together, stage by stage, as far as they are."""
+    later = drawn.rates.shape[1]
+    done = later if all(b.drawn for b in group) else min(b.steps for b in group)
+    made = []
+    for columns in now.plan.stages(later):
+        if columns.stop <= done:
+            before = replace(now, batches=tuple(replace(b, drawn=False, steps=columns.start) for b in group))
+            made.append(new_draws(before, group[0].first, drawn, worst))
+    return made

@@ -21,7 +21,7 @@ from ratewise.campaign.clients.callers import CallerClient
 from ratewise.campaign.clients.patience import PATIENCE, Patience
 from ratewise.campaign.clients.sheets import exchange_sheets, sheet_steps
 from ratewise.campaign.learner import keep, refit_of, texts_of
-from ratewise.campaign.log import Reader, carry_out
+from ratewise.campaign.log import Reader
 from ratewise.campaign.snapshot import reader_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, StoreError
@@ -124,11 +124,11 @@ class Engine:
 
     async def _ask(self) -> None:
         """Ask what is due; after the deadline nothing is asked, not even a retry."""
-        now = self.clock()
+        now = self.clock().timestamp()
         if self.reader.terms.is_late(now):
             self.client.calls.forget_retries()
         else:
-            await self.client.start_calls(now.timestamp())
+            await self.client.start_calls(now)
 
     def _out_of_grace(self) -> bool:
         """Whether calls have had their time since the run was told to stop: a timeout may be days."""
@@ -177,7 +177,7 @@ class Engine:
             # As one: after a failure the log is looked at again, which may have what was thought to have failed.
             action = await patiently(self._step)
             if isinstance(action, p.Done):
-                return action.reason
+                return str(action)
             if action is p.Command.WAIT:
                 self._planned_at = time.monotonic()
                 return None
@@ -205,15 +205,14 @@ class Engine:
         return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
 
     def _step(self) -> p.Action:
-        now = self.clock()
-        state = replace(self.reader.state(now.timestamp()), now=now)
+        state = self.reader.state(self.clock().timestamp())
         if state.open is not None and self._cut == state.open.number:
             state = replace(state, cut=True)
         if self.tell is not None:
             self.tell(state)
         action = p.decide(state)
         self._next_plan = self.client.settled + min((n for n in (state.weak_open, state.strong_open) if n), default=0)
-        if carry_out(self.store, self.reader.items, state, action):
+        if self.reader.carry_out(state, action):
             return action
         if isinstance(action, p.DrawItems) or action in {p.Command.GIVE_UP, p.Command.CLOSE}:
             return p.Command.WAIT  # others have in hand what is left, or took it back

@@ -292,7 +292,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         order, extra = chosen.order(stratum, keys.turn), {"strata": chosen.to_json()}
         features.append(chosen.columns(stratum))
     if begun is not None:
-        order, extra = begun.order(keys.turn), {"start": begun.start.to_json()}
+        order, extra = begun.start.order(begun.values, keys.turn), {"start": begun.start.to_json()}
         notes.append(begun.start.summary())
     if lesson is not None:
         extra["teacher"] = lesson.teacher.to_json()

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 from ratewise.campaign import planner as p
@@ -11,7 +11,7 @@ from ratewise.campaign.draws import draw_batch, new_batch, new_draws, second_dra
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.learner import Refits
 from ratewise.core.checks import Floats
-from ratewise.store.queue import Batch, PlanningQueue, RoundRow, Units
+from ratewise.store.queue import Batch, PlanningQueue, Units
 
 
 class Items(Protocol):
@@ -26,32 +26,6 @@ class Items(Protocol):
     def worst(self, first: int, end: int) -> Units:
         """The most that each rater can cost for each item."""
         ...
-
-
-def carry_out(queue: PlanningQueue, items: Items, state: p.State, action: p.Action) -> bool:
-    """Do what the planner says; False where the budget does not hold another batch, or an answer was just undone."""
-    now = state.open
-    if isinstance(action, p.Done):
-        queue.set_meta("ended", action.reason)
-    elif isinstance(action, p.Open):
-        past = state.history if state.ahead is None or now is None else state.ahead.history
-        queue.open_round(past.rounds + 1, past.items, action.plan.to_json())
-    elif now is not None and isinstance(action, p.TakeUp):
-        return queue.take_up(new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget)
-    elif now is not None and isinstance(action, p.DrawItems):
-        worst = items.worst(action.first, action.end)
-        drawn = draw_batch(state.before or state.history, now, items.looked(action.first, action.end), worst)
-        new = new_draws(now, action.first, drawn, worst)
-        whole = new.end > drawn.rates.shape[1]  # the last rater is among them
-        return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
-    elif now is not None and action is p.Command.DRAW_AGAIN:
-        worst = items.worst(0, state.history.items)
-        return queue.draw_again(second_draw(state.history, now, worst), state.terms.budget)
-    elif action is p.Command.GIVE_UP:
-        return queue.give_up(p.LATE) > 0
-    elif state.oldest is not None and action is p.Command.CLOSE:
-        return queue.close_round(state.oldest.number, state.oldest.end - state.oldest.first)
-    return True
 
 
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
@@ -76,20 +50,70 @@ class Reader:
         With a time, in seconds since 1970, it tells what people want, too, where they are the last rater.
         """
         opened = self._read_on()
-        current, behind = (opened[-1], tuple(opened[:-1])) if opened else (None, ())
         waiting, last = self.queue.open_by_step(), self.terms.later_raters
-        weak, strong = sum(n for step, n in waiting.items() if step < last), waiting.get(last, 0)
-        spent = self.queue.totals()[1] - (0 if self.terms.aside is None else self.queue.paid_beside())
-        state = self._now(current, weak, strong, spent)
-        if behind:
-            oldest_open = sum(self.queue.open_by_step(behind[0].end).values())
-            state = replace(state, behind=behind, oldest_open=oldest_open, before=self._with_open(behind))
-        return state if at is None else self._with_demand(state, at)
+        first = opened[-1].end if opened else self.history.items  # that is not taken up
+        if self._ahead is None or self._ahead[0] != first:
+            self._ahead = first, self.items.worst(first, min(first + p.BATCH, self.terms.pool))
+        beside = 0 if self.terms.aside is None else self.queue.paid_beside()
+        state = p.State(
+            self.terms, self.history, self.queue.totals()[1] - beside, self._ahead[1], tuple(opened),
+            weak_open=sum(n for step, n in waiting.items() if step < last), strong_open=waiting.get(last, 0),
+            oldest_open=sum(self.queue.open_by_step(opened[0].end).values()) if len(opened) > 1 else 0,
+            failed=self._of_history("failed", self.queue.failed_before),
+            late=at is not None and self.terms.is_late(at),
+        )  # fmt: skip
+        if at is None or not self.terms.votes or not opened or opened[-1].plan.again:
+            return state
+        if not opened[-1].drawn or state.weak_open:
+            return state
+        demand = self.queue.demand(last, self.terms.votes, at)
+        if not demand.short:
+            return state
+        out = sum(each.cost for each in opened)
+        ahead = replace(
+            state, history=self.with_open(self.history, opened), opened=(),
+            closed=self.history, out=out, people=demand.people,
+            spent=self._of_history("settled", self.queue.settled_before) + out,
+        )  # fmt: skip
+        return replace(state, ahead=ahead)
+
+    def carry_out(self, state: p.State, action: p.Action) -> bool:
+        """Do what the planner says; False where the budget does not hold a batch, or an answer was just undone."""
+        now, queue, items = state.open, self.queue, self.items
+        if isinstance(action, p.Done):
+            queue.set_meta("ended", str(action))
+        elif isinstance(action, RoundPlan):
+            past = state.history if state.ahead is None or now is None else state.ahead.history
+            queue.open_round(past.rounds + 1, past.items, action.to_json())
+        elif now is not None and isinstance(action, p.TakeUp):
+            return queue.take_up(
+                new_batch(now, action.first, items.worst(action.first, action.end)), state.terms.budget
+            )
+        elif now is not None and isinstance(action, p.DrawItems):
+            worst = items.worst(action.first, action.end)
+            drawn = draw_batch(
+                self.with_open(state.history, state.opened[:-1]), now, items.looked(action.first, action.end), worst
+            )
+            new = new_draws(now, action.first, drawn, worst)
+            whole = new.end > drawn.rates.shape[1]  # the last rater is among them
+            return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
+        elif now is not None and action is p.Command.DRAW_AGAIN:
+            worst = items.worst(0, state.history.items)
+            return queue.draw_again(second_draw(state.history, now, worst), state.terms.budget)
+        elif action is p.Command.GIVE_UP:
+            return queue.give_up(p.LATE) > 0
+        elif state.opened and action is p.Command.CLOSE:
+            oldest = state.opened[0]
+            return queue.close_round(oldest.number, oldest.end - oldest.first)
+        return True
 
     def _read_on(self) -> list[p.Round]:
         """Take in the rounds that were closed since, and return those that are open."""
         opened: list[p.Round] = []
-        self._refit()
+        known = self.history if self.refits is None else self.refits.added_to(self.history)
+        if known is not self.history:  # a refit was made since the last round was closed
+            self.history = known
+            self.closed[-1:] = [known] if self.closed else []
         for row in self.rounds(after=self.history.rounds):
             if row.items is None:
                 opened.append(self.opened(row))
@@ -100,48 +124,18 @@ class Reader:
                 self.closed.append(self.history)
         return opened
 
-    def _refit(self) -> None:
-        """Take in a refit that was made since the last round was closed."""
-        known = self.history if self.refits is None else self.refits.added_to(self.history)
-        if known is not self.history:
-            self.history = known
-            if self.closed:
-                self.closed[-1] = known
-
-    def _with_demand(self, state: p.State, at: float) -> p.State:
-        """The state with what people want, and what the next round would be planned from if they are short of it."""
-        now, terms = state.open, self.terms
-        if not terms.votes or now is None or now.plan.again or not now.drawn or state.weak_open:
-            return state
-        demand = self.queue.demand(terms.later_raters, terms.votes, at)
-        if not demand.short:
-            return state
-        opened = (*state.behind, now)
-        overlap = p.Overlap(self.history, sum(each.cost for each in opened), demand.people)
-        spent = self._of_history("settled", self.queue.settled_before) + overlap.cost
-        past = self._with_open(opened)
-        ahead = replace(state, history=past, overlap=overlap, spent=spent, open=None, behind=())
-        return replace(state, ahead=ahead)
-
     def _of_history(self, name: str, sum_before: Callable[[int], int]) -> int:
         """A sum over the items of closed rounds, asked for once."""
         return self.history.once(name, lambda: sum_before(self.history.items))
 
-    def _with_open(self, opened: Sequence[p.Round]) -> History:
-        """Closed rounds and these that are open, all drawn, without their answers; made once each."""
+    def with_open(self, history: History, opened: Sequence[p.Round]) -> History:
+        """What may be used of rounds that are open, after those that are closed: their items and rates, no answer."""
+        for each in opened:
+            history = history.once(("open", each.number, each.end), partial(self._unanswered, history, each))
+        return history
 
-        def joined() -> History:
-            before = self._with_open(opened[:-1]) if len(opened) > 1 else self.history
-            return with_open(before, opened[-1:], self.items)
-
-        return self.history.once(("open", opened[-1].number, opened[-1].end), joined)
-
-    def _now(self, current: p.Round | None, weak: int, strong: int, spent: int) -> p.State:
-        at = self.history.items if current is None else current.end
-        if self._ahead is None or self._ahead[0] != at:
-            self._ahead = at, self.items.worst(at, min(at + p.BATCH, self.terms.pool))
-        failed = self._of_history("failed", self.queue.failed_before)
-        return p.State(self.terms, self.history, spent, current, weak, strong, self._ahead[1], failed)
+    def _unanswered(self, history: History, each: p.Round) -> History:
+        return history.joined(each.plan, each.factor, self.items.looked(each.first, each.end).unanswered())
 
     def taken_in(self, history: History, row: p.Round) -> History:
         """What is known after a round that is closed."""
@@ -154,7 +148,14 @@ class Reader:
         return known if self.refits is None else self.refits.added_to(known)
 
     def rounds(self, after: int = 0) -> list[p.Round]:
-        return [_round(r) for r in self.queue.rounds(after)]
+        """Rounds with a number above `after`; SQLite keeps anything in any column, and a damaged store may have it."""
+        return [
+            p.Round(
+                operator.index(row.number), operator.index(row.first), _plan(row.plan), factor=row.factor,
+                items=None if row.items is None else operator.index(row.items),
+            )
+            for row in self.queue.rounds(after)
+        ]  # fmt: skip
 
     def opened(self, row: p.Round) -> p.Round:
         """A round with what it has taken up."""
@@ -162,18 +163,3 @@ class Reader:
         if row.plan.again and self.queue.again(row.plan.again).positions.size:
             batches = (Batch(row.first, row.first, True, row.plan.spend),)  # it takes up no new items
         return replace(row, batches=batches)
-
-
-def _round(row: RoundRow) -> p.Round:
-    """A round as the store has it; SQLite keeps any number in any column, and a damaged store may have any."""
-    items = None if row.items is None else operator.index(row.items)
-    return p.Round(
-        operator.index(row.number), operator.index(row.first), _plan(row.plan), factor=row.factor, items=items
-    )  # fmt: skip
-
-
-def with_open(history: History, opened: Sequence[p.Round], items: Items) -> History:
-    """What may be used of rounds that are open, after those that are closed: their items and rates, and no answer."""
-    for each in opened:
-        history = history.joined(each.plan, each.factor, items.looked(each.first, each.end).unanswered())
-    return history

@@ -45,10 +45,9 @@ class Start:
         """Items that are never looked at, because their ratings count as they are."""
         return self.labels if self.how == "by hand" and self.estimand == "pool" else 0
 
-    def group(self, values: Floats) -> NDArray[np.intp]:
-        """Place of each item in the order, by its old label (NaN: none): random draws first, known values last."""
-        old = ~np.isnan(values)
-        return np.where(old, -1 if self.first else 1 if self.known else 0, 0)
+    def order(self, values: Floats, turn: Floats) -> NDArray[np.intp]:
+        """Items in their order: random, but labels drawn at random come first and known values last (NaN: no label)."""
+        return np.lexsort((turn, np.where(np.isnan(values), 0, -1 if self.first else 1 if self.known else 0)))
 
     @property
     def pooled(self) -> bool:
@@ -80,10 +79,6 @@ class LoadedLabels:
     start: Start
     values: Floats  # NaN where there is none
     rates: Floats  # p₀; 0 where no rates are known
-
-    def order(self, turn: Floats) -> NDArray[np.intp]:
-        """Order of the items: random, but labels drawn at random come first and known values last."""
-        return np.lexsort((turn, self.start.group(self.values)))
 
 
 def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> LoadedLabels | None:

@@ -19,7 +19,7 @@ from ratewise.campaign.estimates import Target
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.items import Parts, looked_of
 from ratewise.campaign.learner import Refits, refit_of
-from ratewise.campaign.log import Reader, carry_out
+from ratewise.campaign.log import Reader
 from ratewise.campaign.old_labels import Start
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
@@ -183,7 +183,7 @@ class Rehearsal:
             action = p.decide(state)
             self.actions.append(action)
             if isinstance(action, p.Done):
-                return action.reason
+                return str(action)
             assert action is not p.Command.WAIT, "nobody is waited for: every answer is there at once"
             self.do(action, state)
             if action is p.Command.CLOSE and each_round is not None:
@@ -193,12 +193,12 @@ class Rehearsal:
     def do(self, action: p.Action, state: p.State | None = None) -> None:
         """Carry out what the planner decides in this state (by default the present one), and answer what it asks."""
         state = self.state() if state is None else state
-        assert carry_out(self.queue, self, state, action)
+        assert self.reader.carry_out(state, action)
         if action is p.Command.TRAIN:
             assert self.pool.trainer is not None
             self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
-        if isinstance(action, p.Open):
-            self.plans.append(action.plan)
+        if isinstance(action, RoundPlan):
+            self.plans.append(action)
         self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=self.pool.told)
         if action is p.Command.CLOSE:
             self.state()  # takes the round in

@@ -11,18 +11,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.draws import draw_batch, drawn_together, holdings, new_batch, new_draws, second_draw
-from ratewise.campaign.history import History, RoundPlan
+from ratewise.campaign.draws import draw_batch, draws_made, new_batch, second_draw
+from ratewise.campaign.history import History
 from ratewise.campaign.items import LoggedItems, empty_history
 from ratewise.campaign.load import contents_of, is_same, open_pool
-from ratewise.campaign.log import Reader, with_open
+from ratewise.campaign.log import Reader
 from ratewise.campaign.outcomes import hourly
-from ratewise.campaign.raters import StoreMemory, as_stored, is_quoted, quote_of, rule_of
+from ratewise.campaign.raters import StoreMemory, as_stored, quote_of, rule_of
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
 from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec
 from ratewise.campaign.strata import Inputs
@@ -31,12 +32,13 @@ from ratewise.core.draw import uniform
 from ratewise.core.result import Result, fields_in_json
 from ratewise.design.rounds import RoundDraw
 from ratewise.errors import RatewiseError, StoreError
+from ratewise.questions.strata import Codes
 from ratewise.raters.kind import Reread
 from ratewise.raters.text import one_line
 from ratewise.store import audit
 from ratewise.store.desk import Vote
 from ratewise.store.money import shown, to_units
-from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK, UNDO
+from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK, UNDO, Batch
 from ratewise.store.replay import check_record, read_head
 from ratewise.store.store import Store
 
@@ -76,28 +78,16 @@ class Verification(Result):
     def to_dict(self) -> dict[str, Any]:
         return {"passed": self.passed, **fields_in_json(self)}
 
-    def __str__(self) -> str:
-        return "\n".join(self._verdict())
-
     def summary(self) -> str:
         """One line, one more for each difference, and what is to be said about the record."""
-        return "\n".join([*self._verdict(), *self._about_the_record()])
-
-    def _verdict(self) -> list[str]:
         counted = (
             f"{self.items:,} items, {self.rounds} rounds, {self.draws:,} draws, {self.ratings:,} ratings and "
             f"{self.payments:,} payments checked"
         )
-        if self.passed:
-            return [f"{counted}: nothing differs"]
-        told = self.differences[:_MOST_TOLD]
-        more = len(self.differences) - len(told)
-        head = f"{counted}: {len(self.differences)} difference{'' if len(self.differences) == 1 else 's'}"
-        return [head, *told, *([f"and {more} more"] if more else [])]
-
-    def _about_the_record(self) -> list[str]:
-        """What the given head proves, the present head, and other notes."""
-        lines = list(self.told)
+        count, more = len(self.differences), len(self.differences) - _MOST_TOLD
+        found = "nothing differs" if self.passed else f"{count} difference{'' if count == 1 else 's'}"
+        lines = [f"{counted}: {found}", *self.differences[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])]
+        lines += self.told
         if self.unrecorded:
             lines.append(
                 f"rounds 1 to {self.unrecorded} were begun before there was a record: a change from before that moment "
@@ -107,7 +97,7 @@ class Verification(Result):
             later = self.entries - self.anchored
             after = f"; {later} entries were written after it" if later else ""
             lines.append(f"the head is that of entry {self.anchored} of the record{after}")
-        return [*lines, *([f"head of the record: {self.head}"] if self.head else [])]
+        return "\n".join([*lines, *([f"head of the record: {self.head}"] if self.head else [])])
 
     @contextmanager
     def telling(self, where: str) -> Iterator[None]:
@@ -143,8 +133,8 @@ def verify_log(spec: Spec, store: Store, reader: Reader, *, head: str | None = N
     check_chain(store, head, look.found)
     checks: tuple[tuple[str, Callable[[], None]], ...] = (
         ("the items", look.items_and_order), ("the pool", look.pool), ("the prices", look.prices),
-        ("the rounds", look.read_rounds), ("the plans", look.plans), ("the questions", look.questions),
-        ("the answers", look.answers), ("the ledger", look.money),
+        ("the plans", look.plans), ("the questions", look.questions), ("the answers", look.answers),
+        ("the ledger", look.money),
     )  # fmt: skip
     for where, check in checks:
         with look.found.telling(where):
@@ -152,7 +142,7 @@ def verify_log(spec: Spec, store: Store, reader: Reader, *, head: str | None = N
     return look.found
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class _Replay:
     """One look at a whole log, check by check; `found` says what differs."""
 
@@ -161,7 +151,6 @@ class _Replay:
     items: LoggedItems
     reader: Reader
     found: Verification = field(default_factory=Verification)
-    rounds: list[p.Round] = field(default_factory=list)
     whole: bool = False  # whether all items are there
     closed: list[History] = field(init=False)  # what was known after no round, the first, the second, …
     opened: list[p.Round] = field(default_factory=list)  # all rounds so far, whether or not they are closed
@@ -169,15 +158,19 @@ class _Replay:
     def differ(self, what: str) -> None:
         self.found.differ(what)
 
-    @property
-    def pieces(self) -> Iterator[tuple[int, int]]:
-        return iter(audit.pieces(self.items.facts.items))
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        return list(audit.pieces(self.items.facts.items))
+
+    @cached_property
+    def rounds(self) -> list[p.Round]:
+        return self.reader.rounds()
 
     # Items
 
     def items_and_order(self) -> None:
-        """All items are there, with the random numbers and the order that seed and ids give."""
-        facts, seed, last, turns = self.items.facts, self._seed(), -2.0, []
+        """All items are there, with the random numbers and the order that seed, ids and their rows give."""
+        facts, seed, turns = self.items.facts, self._seed(), []
         self.whole = True
         for first, end in self.pieces:
             rows = audit.item_keys(self.store, first, end)
@@ -192,15 +185,16 @@ class _Replay:
             for i in np.flatnonzero(right != np.array([row.uniform for row in rows], dtype=np.float64)).tolist():
                 given, of_seed = rows[i].uniform, float(right[i])
                 self.differ(f"item {ids[i]}: random number {given!r} is not that of seed and id ({of_seed!r})")
-            order = uniform(ids, seed=f"{seed}:order")
-            turns.append(order)
+            turns.append(uniform(ids, seed=f"{seed}:order"))
+        if self.whole and turns:
+            turn, how = np.concatenate(turns), "the seed"
+            order = np.argsort(turn, kind="stable")
             if facts.start is not None:
-                order = order + 2.0 * facts.start.group(self._old_labels(first, end))
-            if facts.inputs is None and np.any(np.diff(np.concatenate([[last], order])) < 0):
-                self.differ(f"items {first} to {end - 1} are not in the order of the seed")
-            last = float(order[-1])
-        if self.whole and turns and facts.inputs is not None:
-            self._strata(facts.inputs, np.concatenate(turns))
+                order = facts.start.order(np.concatenate([self._old_labels(*span) for span in self.pieces]), turn)
+            if facts.inputs is not None:
+                order, how = facts.inputs.order(self._strata(facts.inputs), turn), "their strata's shares and the seed"
+            if not np.array_equal(order, np.arange(turn.size)):
+                self.differ(f"the items are not in the order of {how}")
         if audit.item_keys(self.store, facts.items, _END):
             self.differ(f"there are more than {facts.items} items")
 
@@ -232,8 +226,8 @@ class _Replay:
                 self.differ(f"item {r.position}: rated {r.value!r}, though its label from before is {known!r}")
         return old
 
-    def _strata(self, inputs: Inputs, turns: Floats) -> None:
-        """Each item's stratum is its row's, and the order that of quotas and seed."""
+    def _strata(self, inputs: Inputs) -> Codes:
+        """The number of each item's stratum, checked against its row."""
         parts = []
         for first, end in self.pieces:
             code = self.items.looked(first, end).strata
@@ -243,104 +237,78 @@ class _Replay:
                 said = json.loads(row.content)[inputs.column]
                 if inputs.names[s] != str(said):
                     self.differ(f"item {row.id}: stored as of stratum {inputs.names[s]!r}, and its row says {said!r}")
-        code = np.concatenate(parts)
-        if tuple(np.bincount(code, minlength=len(inputs.names)).tolist()) != inputs.sizes:
+        found = np.concatenate(parts)
+        if tuple(np.bincount(found, minlength=len(inputs.names)).tolist()) != inputs.sizes:
             self.differ("the sizes of the strata are not those of their items")
-        if not np.array_equal(inputs.order(code, turns), np.arange(code.size)):
-            self.differ("the items are not in the order of their strata's shares and the seed")
+        return found
 
     def pool(self) -> None:
         """The items are the first ones of a pool that stays where it is; one that has changed is only told of."""
-        facts, table = self.items.facts, self.spec.items.table
+        facts, table, seed = self.items.facts, self.spec.items.table, known_seed(self.spec, self.store)
         if facts.pool <= facts.items:
             return
-        seed = known_seed(self.spec, self.store)
-        there = "the seed is secret" if seed is None else self._pool_changed()
-        if there is not None:
+        there = "the seed is secret"
+        if seed is not None:
+            try:
+                same = is_same(self.spec.table_path, self.store.meta("digest"))
+                there = "" if same else "it has changed since the campaign began"
+            except (RatewiseError, OSError):
+                there = "it is not there"
+        if there:
             self.found.told.append(f"items were not compared with {table}: {there}")
             return
         relation, pool = open_pool(self.spec, seed=seed)
         if pool != facts.pool:
             self.differ(f"{table} has {pool:,} rows, and the campaign began with {facts.pool:,}")
-        stored = {row.id: row.content for span in self.pieces for row in audit.item_contents(self.store, *span)}
+        stored = {row.id: row.content for row in audit.walk(audit.item_contents, self.store, facts.items)}
         for rows in relation.scan(rows=_ROWS):
             for id, content in zip(rows.texts(self.spec.items.id or "id").tolist(), contents_of(rows), strict=True):
                 if stored.get(id) != content:
                     what = "is not stored" if id not in stored else "is stored otherwise"
                     self.differ(f"item {id}: it is among the first {facts.items:,} of {table}, and {what}")
 
-    def _pool_changed(self) -> str | None:
-        """Why the pool cannot be compared with; None where it can."""
-        try:
-            same = is_same(self.spec.table_path, self.store.meta("digest"))
-        except (RatewiseError, OSError):
-            return "it is not there"
-        return None if same else "it has changed since the campaign began"
-
     def prices(self) -> None:
         """The mean prices that rounds are planned with are those of the items, or of their texts."""
         facts, raters = self.items.facts, self.spec.raters
-        sums = np.zeros(len(raters))
-        for first, end in self.pieces if any(rater.price is None for rater in raters) else ():
-            sums += np.array(self._prices_of(first, end), dtype=np.float64).sum(0)
+        quotes, sums = {}, np.zeros(len(raters))
         for k, rater in enumerate(raters):
-            if is_quoted(rater):
-                right = self._quoted(k)
-                if right is None:
+            try:
+                quotes[k] = quote_of(self.spec, rater, StoreMemory(self.store, rater.name, k))
+            except RatewiseError as error:
+                self.found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
+        for first, end in self.pieces if any(rater.price is None for rater in raters) else ():
+            listed = [json.loads(text or "[]") for text in self.store.item_prices(first, end)]
+            sums += np.array(listed, dtype=np.float64).sum(0)
+            for k, quote in quotes.items():
+                if quote is None:
                     continue
-            else:
-                right = sums[k] / facts.items if rater.price is None else float(to_units(rater.price))
+                for row, prices in zip(audit.item_contents(self.store, first, end), listed, strict=True):
+                    usual, most = quote.of(json.loads(row.content))
+                    sums[k] += to_units(usual) - prices[k]
+                    if prices[k] != to_units(most):
+                        self.differ(f"item {row.position}, rater {raters[k].name!r}: its price is not that of its text")
+        for k in quotes:
+            price = raters[k].price
+            right = sums[k] / facts.items if price is None else float(to_units(price))
             if not math.isclose(right, facts.prices[k], rel_tol=1e-9, abs_tol=1e-6):
-                self.differ(f"rater {rater.name!r}: mean price {facts.prices[k]!r} is not that of its items")
-
-    def _prices_of(self, first: int, end: int) -> list[list[int]]:
-        return [json.loads(text or "[]") for text in self.store.item_prices(first, end)]
-
-    def _quoted(self, k: int) -> float | None:
-        """The mean price by the items' texts, each checked at the prices that the campaign began with."""
-        rater = self.spec.raters[k]
-        try:
-            quote = quote_of(self.spec, rater, StoreMemory(self.store, rater.name, k))
-        except RatewiseError as error:
-            self.found.told.append(f"prices of rater {rater.name!r} were not computed again: {error}")
-            return None
-        assert quote is not None
-        total = 0
-        for first, end in self.pieces:
-            rows = audit.item_contents(self.store, first, end)
-            for row, prices in zip(rows, self._prices_of(first, end), strict=True):
-                usual, most = quote.of(json.loads(row.content))
-                total += to_units(usual)
-                if prices[k] != to_units(most):
-                    self.differ(f"item {row.position}, rater {rater.name!r}: its price is not that of its text")
-        return total / self.items.facts.items
+                self.differ(f"rater {raters[k].name!r}: mean price {facts.prices[k]!r} is not that of its items")
 
     # Rounds
-
-    def read_rounds(self) -> None:
-        self.rounds = self.reader.rounds()
 
     def plans(self) -> None:
         """Each round was planned, drawn and closed as the rounds before it say; each model was trained on labels."""
         if not self.whole:
             return
         self.closed = [empty_history(self.spec, self.items.facts, self.reader.terms)]
-        free = self.store.meta("goal changed") is not None
         known = {each.rounds: each for each in self.reader.closed}  # of this look, with their fits
         for row in self.rounds:
             where = f"round {row.number}"
             self.found.rounds += 1
             with self.found.telling(where):
-                for said in self._misfits(row):
-                    self.differ(f"{where} {said}")
-                self._plan(self._state_before(row), row.plan, where, goal_may_differ=free)
+                self._plan(row, where)
             now = self.reader.opened(row)
             with self.found.telling(where):
-                if row.plan.again:
-                    self._second_look(now)
-                else:
-                    self._batches(now, closed=row.items is not None)
-                    self._draws(now)
+                (self._second_look if row.plan.again else self._drawn)(now, where)
             if row.items is not None and now.end - now.first != row.items:
                 self.differ(f"{where} has {row.items} items; its batches have {now.end - now.first}")
             with self.found.telling(where):
@@ -350,111 +318,94 @@ class _Replay:
         with self.found.telling("the refits"):
             self._refits()
 
-    def _misfits(self, row: p.Round) -> Iterator[str]:
-        """What cannot be right about a round's place and what it says it was learned from."""
-        at, closed = self.opened[-1].end if self.opened else 0, len(self.closed) - 1
+    def _plan(self, row: p.Round, where: str) -> None:
+        """The round has its place, and its plan is what the planner gives for the rounds before it."""
+        plan, at, closed = row.plan, self.opened[-1].end if self.opened else 0, len(self.closed) - 1
         if row.first != at or row.number != len(self.opened) + 1:
-            yield f"starts with item {row.first}; {at} were looked at before it"
+            self.differ(f"{where} starts with item {row.first}; {at} were looked at before it")
         if row.items is not None and closed + 1 < row.number:
-            yield "is closed, though one before it is not"
-        if not 0 <= row.plan.look <= closed:
-            yield f"says that it was learned from {row.plan.look} rounds; {closed} are closed before it"
-        if bool(row.plan.people) != (row.plan.look < row.number - 1):
-            yield f"was learned from {row.plan.look} rounds, with {row.plan.people} people at work meanwhile"
-
-    def _state_before(self, row: p.Round) -> p.State:
-        """The state that a round was planned from: closed rounds, and those that were open without their answers."""
-        known, terms = self.closed[row.plan.look], self.reader.terms
-        spent = self.store.settled_before(known.items, known.again)
-        worst = self.items.worst(row.first, min(row.first + p.BATCH, terms.pool))
-        failed = self.store.failed_before(known.items)
-        if not row.plan.people:
-            return p.State(terms, known, spent, None, worst=worst, failed=failed)
-        opened = self.opened[known.rounds :]
-        overlap = p.Overlap(known, sum(each.cost for each in opened), row.plan.people)
-        taken = with_open(known, opened, self.items)
-        return p.State(terms, taken, spent + overlap.cost, None, worst=worst, failed=failed, overlap=overlap)
-
-    @property
-    def _drawn_on(self) -> History:
-        """All rounds so far as the next one's draws see them: those that are still open without answers."""
-        known = self.closed[-1]
-        return with_open(known, self.opened[known.rounds :], self.items)
-
-    def _plan(self, state: p.State, stored: RoundPlan, where: str, *, goal_may_differ: bool) -> None:
-        purse = p.money_left(state)
-        same = purse.aims == stored.aims and _near(purse.left, stored.left, exact=not purse.aims)
-        if not (goal_may_differ or same):
-            self.differ(f"{where} was planned with {shown(stored.left)} left; the ledger leaves {shown(purse.left)}")
-        again = p.next_plan(state, p.PlanMoney(stored.left, stored.aims))
+            self.differ(f"{where} is closed, though one before it is not")
+        if not 0 <= plan.look <= closed:
+            self.differ(f"{where} says that it was learned from {plan.look} rounds; {closed} are closed before it")
+        if bool(plan.people) != (plan.look < row.number - 1):
+            self.differ(f"{where} was learned from {plan.look} rounds, with {plan.people} people at work meanwhile")
+        known, terms = self.closed[plan.look], self.reader.terms
+        opened = self.opened[known.rounds :] if plan.people else []
+        out = sum(each.cost for each in opened)
+        state = p.State(
+            terms, self.reader.with_open(known, opened), self.store.settled_before(known.items, known.again) + out,
+            self.items.worst(row.first, min(row.first + p.BATCH, terms.pool)),
+            failed=self.store.failed_before(known.items), closed=known if plan.people else None, out=out,
+            people=plan.people,
+        )  # fmt: skip
+        begun = p.draft(state)
+        same = begun.aims == plan.aims and _near(begun.left, plan.left, exact=not begun.aims)
+        if not same and self.store.meta("goal changed") is None:
+            self.differ(f"{where} was planned with {shown(plan.left)} left; the ledger leaves {shown(begun.left)}")
+        again = p.next_plan(state, replace(begun, left=plan.left, spend=plan.left, aims=plan.aims))
         if again is None:
             self.differ(f"{where} was planned where nothing is left to do")
             return
-        for name in ("policy", "weak", "items", "spend", "look", "expected_se", "design", "trial", "hopes"):
-            a, b = getattr(stored, name), getattr(again, name)
-            if not (_near(a, b) if name == "spend" else _same(a, b)):
-                self.differ(f"{where}: {name} is {a}; computed again it is {b}")
-        rule, right = (_flat(plan.rule.to_dict() if plan.rule else {}) for plan in (stored, again))
-        rule["own_rates"], right["own_rates"] = stored.own_rates.tolist(), again.own_rates.tolist()
-        for name in sorted(rule.keys() | right.keys()):
-            if not _same(rule.get(name), right.get(name)):
-                self.differ(f"{where}: {name} of its rule is not what earlier rounds give")
+        said, right = (_flat(json.loads(one.to_json())) for one in (plan, again))
+        for name in sorted(said.keys() | right.keys()):
+            a, b = said.get(name), right.get(name)
+            if not (_near(plan.spend, again.spend) if name == "spend" else _same(a, b)):
+                values = "" if isinstance(a, list) or isinstance(b, list) else f": {a}, and not {b}"
+                self.differ(f"{where}: {name} is not what earlier rounds give{values}")
 
-    def _batches(self, now: p.Round, *, closed: bool) -> None:
-        """Batches follow each other within the round's money, and each hold was given back once."""
-        where, at, store = f"round {now.number}", now.first, self.store
+    def _drawn(self, now: p.Round, where: str) -> None:
+        """Batches follow each other within the round's money, rates are the rule's, and draws those of the rates."""
         if any(not 0 <= b.first <= b.end <= self.items.facts.items for b in now.batches):
             self.differ(f"{where} has taken up items that are not there; there are {self.items.facts.items:,}")
             return
-        stops = {stage.stop for stage in now.plan.stages(self.spec.steps[-1])[:-1]}
-        for b in now.batches:
-            here = f"items {b.first} to {b.end - 1}"
-            if b.first != at or b.end <= b.first:
-                self.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
-            at = b.end
-            if b.drawn:
+        at, moved = now.first, []
+        past = self.reader.with_open(self.closed[-1], self.opened[self.closed[-1].rounds :])
+        for group in now.groups:
+            first, end = group[0].first, group[-1].end
+            looked, worst = self.items.looked(first, end), self.items.worst(first, end)
+            for b in group:
+                if b.first != at or b.end <= b.first:
+                    self.differ(f"{where}: items {at} to {b.first - 1} were not taken up")
+                at = b.end
+                new = new_batch(now, b.first, worst[b.first - first : b.end - first])
+                moved.append((b.first, new.hold))
+                if not b.drawn:
+                    self._undrawn(now, b, new.cost, where)
+            stored = RoundDraw(looked.rates, looked.selected, now.factor)
+            moved += [(first, -made.release) for made in draws_made(now, group, stored, worst)]
+            if end <= first or not all(b.drawn for b in group):
                 continue
-            if closed:
-                self.differ(f"{where}: {here} were not drawn, though it is closed")
-            if audit.draw_rows(store, b.first, b.end) and b.steps not in stops:
-                self.differ(f"{where}: {here} have draws, though they are not drawn")
-            if b.cost != new_batch(now, b.first, self.items.worst(b.first, b.end)).cost:
-                self.differ(f"{where}, {here}: stored to cost {shown(b.cost)}, not by their prices")
-        stored = [
-            (row.position, row.amount if row.kind == "hold" else -row.amount)
-            for row in audit.ledger_rows(store, now.first, now.end)
-            if row.step is None
-        ]
-        right = holdings(now, self.items.worst, lambda first, end: self.items.looked(first, end).selected)
-        if sorted(stored) != sorted(right):
+            right = draw_batch(past, now, looked, worst)
+            cost, listed = sum(b.cost for b in group), draws_made(now, group, right, worst)[-1].costs
+            if cost != sum(each for _, each in listed):
+                what = f"stored to cost {shown(cost)}; by their prices {shown(sum(each for _, each in listed))}"
+                self.differ(f"{where}, items {first} to {end - 1}: {what}")
+            if right.factor is None:  # draws are those of the stored rates, of steps that somebody asks
+                asked = (looked.uniform[:, None] < looked.rates) & right.asked.any(axis=0)
+                right = replace(right, asked=asked)
+            self._compare(where, range(first, end), stored, right)
+        rows = [row for row in audit.ledger_rows(self.store, now.first, now.end) if row.step is None]
+        if sorted((row.position, row.amount if row.kind == "hold" else -row.amount) for row in rows) != sorted(moved):
             self.differ(f"{where}: the money held for its items and given back is not what they could cost")
-        if sum(b.cost for b in now.batches) > now.plan.spend:
+        if now.left < 0:
             self.differ(f"{where} has bound more than its money")
 
-    def _draws(self, now: p.Round) -> None:
-        """Rates are those of the stored rule, and draws those of the stored rates."""
-        where = f"round {now.number}"
-        for first, end in drawn_together(now):
-            if end <= first:
-                continue
-            looked, worst = self.items.looked(first, end), self.items.worst(first, end)
-            again = draw_batch(self._drawn_on, now, looked, worst)
-            right = sum(cost for _, cost in new_draws(now, first, again, worst).costs)
-            cost = sum(b.cost for b in now.batches if first <= b.first < end)
-            if cost != right:
-                what = f"stored to cost {shown(cost)}; by their prices {shown(right)}"
-                self.differ(f"{where}, items {first} to {end - 1}: {what}")
-            if again.factor is None:  # draws are those of the stored rates, of steps that somebody asks
-                asked = (looked.uniform[:, None] < looked.rates) & again.asked.any(axis=0)
-                again = replace(again, asked=asked)
-            self._compare(where, range(first, end), RoundDraw(looked.rates, looked.selected, now.factor), again)
+    def _undrawn(self, now: p.Round, b: Batch, cost: int, where: str) -> None:
+        """A batch that waits for its first ratings, or of a chain for those of a step."""
+        here, stages = f"items {b.first} to {b.end - 1}", now.plan.stages(self.spec.steps[-1])
+        if now.items is not None:
+            self.differ(f"{where}: {here} were not drawn, though it is closed")
+        if audit.draw_rows(self.store, b.first, b.end) and b.steps not in {stage.stop for stage in stages[:-1]}:
+            self.differ(f"{where}: {here} have draws, though they are not drawn")
+        if b.cost != cost:
+            self.differ(f"{where}, {here}: stored to cost {shown(b.cost)}, not by their prices")
 
-    def _second_look(self, now: p.Round) -> None:
+    def _second_look(self, now: p.Round, where: str) -> None:
         """Items passed over were drawn again by the stored rule and the hash of their random numbers."""
-        where, stored, past = f"round {now.number}", self.store.again(now.plan.again), self._drawn_on
+        stored, known = self.store.again(now.plan.again), self.closed[-1]
         if not stored.positions.size:
             return
-        again = second_draw(past, now, self.items.worst(0, past.items))
+        again = second_draw(known, now, self.items.worst(0, known.items))
         if not np.array_equal(stored.positions, again.rows.positions):
             self.differ(f"{where}: the items drawn again are not those that were passed over")
             return

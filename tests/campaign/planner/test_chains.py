@@ -6,7 +6,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from ratewise.campaign.planner import Open, decide, next_plan
+from ratewise.campaign.history import RoundPlan
+from ratewise.campaign.planner import decide, next_plan
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ...worlds import unsure_judge
@@ -22,8 +23,8 @@ def last_items(*, expert=True):
     for _ in range(1000):
         state = game.state()
         action = decide(state)
-        if isinstance(action, Open) and action.plan.exact and action.plan.spend == action.plan.left:
-            return state, action.plan
+        if isinstance(action, RoundPlan) and action.exact and action.spend == action.left:
+            return state, action
         game.do(action, state)
     raise AssertionError("there was no such round")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import planner as d
-from ratewise.campaign.draws import drawn_together, holdings, new_batch, new_draws
+from ratewise.campaign.draws import draws_made, new_batch, new_draws
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.design.rounds import RoundDraw
@@ -92,7 +92,7 @@ def test_after_every_action_the_ledger_has_just_what_the_planner_says(name):
     game = Rehearsal(items, items.terms(**terms))
     at, seen = 0, set()
     while not isinstance(action := d.decide(game.state()), d.Done):
-        if isinstance(action, d.Open):
+        if isinstance(action, RoundPlan):
             at = len(game.queue.ledger)
         game.do(action)
         now = game.state().open
@@ -101,16 +101,19 @@ def test_after_every_action_the_ledger_has_just_what_the_planner_says(name):
             continue
         moved = [(p, amount if kind == "hold" else -amount)
                  for kind, p, step, _, amount in game.queue.ledger[at:] if step is None]  # fmt: skip
-        selected = lambda first, end: game.queue.selected[first:end]  # noqa: E731
-        assert sorted(moved) == sorted(holdings(now, items.worst, selected))
+        told = [(b.first, new_batch(now, b.first, items.worst(b.first, b.end)).hold) for b in now.batches]
+        for group in now.groups:
+            first, end = group[0].first, group[-1].end
+            rows, worst = game.queue.item_rows(first, end, game.terms.later_raters), items.worst(first, end)
+            made = draws_made(now, group, RoundDraw(rows.rates, rows.selected), worst)
+            told += [(first, -one.release) for one in made]
+            if all(b.drawn for b in group):
+                weak = int(worst[:, 0].sum()) if now.plan.asks_first else 0
+                cost = weak + int(worst[:, -rows.selected.shape[1] :][rows.selected].sum())
+                assert sum(b.cost for b in group) == sum(each for _, each in made[-1].costs) == cost
+        assert sorted(moved) == sorted(told)
         assert game.queue.totals()[0] == sum(amount for _, amount in moved)  # all answers are in
         assert now.left >= 0
         seen |= {now.plan.exact}
-        for first, end in drawn_together(now):
-            rows = game.queue.item_rows(first, end, game.terms.later_raters)
-            worst = items.worst(first, end)
-            weak = int(worst[:, 0].sum()) if now.plan.asks_first else 0
-            cost = sum(b.cost for b in now.batches if first <= b.first < end)
-            assert cost == weak + int(worst[:, -rows.selected.shape[1] :][rows.selected].sum())
     if game.terms.later_raters == 1:
         assert (True in seen) == (name == "a pool that ends")
