@@ -64,8 +64,7 @@ from ratewise.questions.comparison import (
     Rival as Rival,
     Ratio as Ratio,
 )
-from ratewise.questions.long_table import compare_long as compare_long
-from ratewise.questions.two_tables import compare_tables as compare_tables
+from ratewise.questions.comparison_layouts import compare_long as compare_long, compare_tables as compare_tables
 from ratewise.questions.rated import TableColumns as TableColumns
 from ratewise.questions.check import check as check, Check as Check
 

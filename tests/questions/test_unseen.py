@@ -26,8 +26,8 @@ def test_limiting_cases():
 
 def test_the_interval_is_wider_and_the_standard_error_is_not():
     found = estimate_mean(np.zeros(50), D, 1.0, interval="t")
-    wider = widened(found, extra(), level=0.95)
+    wider = widened(found, extra())
     assert wider.interval[1] - wider.interval[0] > found.interval[1] - found.interval[0]
     assert wider.standard_error == found.standard_error
     assert wider.degrees_of_freedom > found.degrees_of_freedom
-    assert widened(found, 0.0, level=0.95) is found
+    assert widened(found, 0.0) is found

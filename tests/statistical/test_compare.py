@@ -5,7 +5,8 @@ import pytest
 from scipy import special, stats
 
 from ratewise.core.estimate import EstimateOptions
-from ratewise.questions.comparison import against_baseline, compare_systems
+from ratewise.core.ratings import Ratings
+from ratewise.questions.comparison import of_many, of_pair
 from ratewise.questions.systems import Systems
 
 from ..bounds import FALSE_ALARM, fewest, further, most, sizes
@@ -18,7 +19,7 @@ def systems(weak, strong, rates, xi, *, bounds=None, level=0.95):
     how = EstimateOptions(level=level, bounds=bounds)
     names = tuple("ABCDEFGH"[: weak.shape[1]])
     h = np.where(xi[:, None], strong, np.nan)
-    return Systems(names, weak, h, rates, xi, None, how, "none", ())
+    return Systems(names, Ratings(weak, h, rates, xi), how)
 
 
 def binary(rng, items, means, *, wrong=0.12):
@@ -77,7 +78,7 @@ def test_difference_ratio_and_lift_cover(world, means, items, bounds, trials):
     held = {"difference": 0, "ratio": 0, "lift": 0, "broken": 0, "none": 0}
     for trial in range(trials):
         g, h, rates, xi = world(np.random.default_rng([7, trial]), items, means)
-        found = compare_systems(systems(g, h, rates, xi, bounds=bounds), 0, 1)
+        found = of_pair(systems(g, h, rates, xi, bounds=bounds))
         d = found.difference
         held["difference"] += d.low <= a - b <= d.high
         if found.ratio.interval is None:
@@ -100,7 +101,7 @@ def test_systems_that_are_nearly_always_right():
     held = {"difference": 0, "ratio": 0, "seen": 0}
     for trial in range(trials):
         g, h, rates, xi = nearly_right(np.random.default_rng([17, trial]), 1500, means, 50)
-        found = compare_systems(systems(g, h, rates, xi, bounds=(0.0, 1.0)), 0, 1)
+        found = of_pair(systems(g, h, rates, xi, bounds=(0.0, 1.0)))
         d, better = found.difference, found.probability_better
         assert d.low < d.high
         assert better is None or (better > 0.975) == (d.low > 0)
@@ -139,7 +140,7 @@ def test_the_unpaired_variance_is_caught():
     honest = broken = 0
     for trial in range(1000):
         g, h, rates, xi = real(np.random.default_rng([8, trial]), items, means)
-        found = compare_systems(systems(g, h, rates, xi), 0, 1)
+        found = of_pair(systems(g, h, rates, xi))
         d, q = found.difference, stats.t.ppf(0.975, found.difference.degrees_of_freedom)
         unpaired = np.hypot(found.first.standard_error, found.second.standard_error)
         honest += d.low <= truth <= d.high
@@ -153,7 +154,7 @@ def test_the_probability_is_calibrated_where_nothing_differs():
     trials, found = 1200, []
     for trial in range(trials):
         g, h, rates, xi = real(np.random.default_rng([9, trial]), 150, (3.0, 3.0))
-        found.append(compare_systems(systems(g, h, rates, xi), 0, 1).probability_better)
+        found.append(of_pair(systems(g, h, rates, xi)).probability_better)
     for p in (0.1, 0.5, 0.9):
         below = np.count_nonzero(np.array(found) < p)
         low, high = (
@@ -179,7 +180,7 @@ def test_intervals_hold_together(world, means, items, bounds, trials):
     for trial in range(trials):
         g, h, rates, xi = world(np.random.default_rng([10, trial]), items, means)
         read = systems(g, h, rates, xi, bounds=bounds)
-        found = against_baseline(read)
+        found = of_many(read)
         rows = [found.of(name).difference for name in "ABCDE"]
         together += all(row.low <= t <= row.high for row, t in zip(rows, truth, strict=True))
         z = [abs(row.value - t) / row.standard_error for row, t in zip(rows, truth, strict=True)]
@@ -196,7 +197,7 @@ def test_intervals_of_systems_that_are_nearly_always_right_hold_together():
     means, trials, held = (0.995, 0.99, 0.98, 0.98), 200, 0
     for trial in range(trials):
         g, h, rates, xi = nearly_right(np.random.default_rng([19, trial]), 1200, means, 80)
-        found = against_baseline(systems(g, h, rates, xi, bounds=(0.0, 1.0)))
+        found = of_many(systems(g, h, rates, xi, bounds=(0.0, 1.0)))
         rows = [found.of(name).difference for name in "ABC"]
         held += all(row.low <= m - means[-1] <= row.high for row, m in zip(rows, means, strict=False))
     assert held / trials >= fewest(0.93, trials)

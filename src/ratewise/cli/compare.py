@@ -65,8 +65,8 @@ def _in_columns(
     table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
+    from ratewise.questions.comparison import against, compare_many
     from ratewise.questions.comparison import compare as compare_two
-    from ratewise.questions.comparison import compare_many
     from ratewise.questions.systems import check_names
 
     named = [text.rsplit(":", 2) for text in systems]  # a name may hold colons, columns may not
@@ -77,23 +77,18 @@ def _in_columns(
     weak, strong = ({parts[0]: parts[k] for parts in named} for k in (1, 2))
     check_names(names)
     refuse(len(names) < 2, "a comparison needs two systems at least; give --system once for each")
-    choices = ", ".join(names)
-    refuse(baseline is None and len(names) > 2, f"{len(names)} systems need a --baseline; choose one of {choices}")
-    last = names[1] if baseline is None else baseline
-    refuse(last not in names, f"the baseline {last!r} is no system; choose one of {choices}")
+    *first, last = against(names, baseline)
     if len(names) > 2:
         return compare_many(table, baseline=last, weak=weak, strong=strong, **options)
-    first = next(name for name in names if name != last)
-    g, h = (weak[first], weak[last]), (strong[first], strong[last])
-    return compare_two(table, names=(first, last), weak=g, strong=h, **options)
+    g, h = (weak[first[0]], weak[last]), (strong[first[0]], strong[last])
+    return compare_two(table, names=(first[0], last), weak=g, strong=h, **options)
 
 
 def _in_rows(
     table: "TableLike", with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Two tables, or a table with a row for each item and system."""
-    from ratewise.questions.long_table import compare_long
-    from ratewise.questions.two_tables import compare_tables
+    from ratewise.questions.comparison_layouts import compare_long, compare_tables
 
     if with_table is None:
         return compare_long(table, system=systems[0], baseline=baseline, **options)

@@ -15,9 +15,9 @@ from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.questions.comparison import Comparison, between, percent, signed
+from ratewise.questions.comparison_layouts import compare_tables
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.rated import Rate, Strong, TableColumns
-from ratewise.questions.two_tables import compare_tables
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 

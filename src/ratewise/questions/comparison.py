@@ -1,7 +1,7 @@
 """`compare` and `compare_many`: systems on the same items, from the uncertainty of their differences."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,11 +12,12 @@ from ratewise.core.checks import Floats
 from ratewise.core.document import Column, DataTable, Part, Sentence, Style, noted
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.intervals import normal_draws, simultaneous_quantile
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.questions.rated import Rate, TableColumns
-from ratewise.questions.systems import Systems, check_names, error_probability, error_quantile, read_systems
+from ratewise.questions.systems import Systems, error_probability, error_quantile, read_systems
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
@@ -63,18 +64,6 @@ class Comparison(Result):
     sentence: str
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls, names: tuple[str, str], found: tuple[Estimate, Estimate, Estimate], sure: float | None, ratio: Ratio,
-        notes: Iterable[str], *, paired: bool = True,
-    ) -> "Comparison":  # fmt: skip
-        """The comparison of a difference and two means, with what follows from them."""
-        difference, first, second = found
-        return cls(
-            names, difference, first, second, sure, ratio, lift(ratio, second.value), _pairing(*found), paired,
-            _sentence(names, difference, sure), tuple(notes),
-        )  # fmt: skip
-
     def named(self) -> list[tuple[str, Estimate]]:
         """Either mean and the difference, by name."""
         return list(zip((*self.names, "difference"), (self.first, self.second, self.difference), strict=True))
@@ -83,7 +72,6 @@ class Comparison(Result):
         return [{"name": name} | e.to_dict() for name, e in self.named()]
 
     def summary(self) -> str:
-        """The result in plain words."""
         return self.sentence
 
     def document(self) -> list[Part]:
@@ -176,7 +164,6 @@ class ManyComparisons(Result):
         return [rival.row() for rival in self.rivals]
 
     def summary(self) -> str:
-        """The result in plain words."""
         return self.sentence
 
     def document(self) -> list[Part]:
@@ -238,22 +225,9 @@ def compare(
     given = strong if names is None else names
     if len(weak) != 2 or len(strong) != 2 or len(given) != 2:
         raise InputError("a comparison is of two systems: give two weak columns, two strong columns and two names")
-    check_names(given)
-    systems = read_systems(
-        table, weak=dict(zip(given, weak, strict=True)), strong=dict(zip(given, strong, strict=True)),
-        draw=TableColumns(None, None, rate, selected, clusters),
-        how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
-        meaning=meaning_of(positive, scale),
-    )  # fmt: skip
-    return compare_systems(systems, 0, 1)
-
-
-def compare_systems(systems: Systems, i: int, j: int) -> Comparison:
-    """System i against system j of those that were read."""
-    found = difference, *_ = systems.difference(i, j), systems.mean(i), systems.mean(j)
-    notes = (*systems.notes, *difference.notes, *_why_no_sum(*found))
-    names = (systems.names[i], systems.names[j])
-    return Comparison.of(names, found, error_probability(difference), _ratio(systems, found, (i, j)), notes)
+    draw = TableColumns(None, None, rate, selected, clusters)
+    how = EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed)
+    return of_pair(read_systems(table, given, weak, strong, draw, how, recalibrate, meaning_of(positive, scale)))
 
 
 def compare_many(
@@ -284,40 +258,75 @@ def compare_many(
 
     Limiting case: one system besides the baseline gives `compare`'s interval.
     """
-    check_names(list(strong))
     if set(weak) != set(strong):
         odd = min(set(weak) ^ set(strong))
         raise InputError(f"system {odd!r} needs a weak and a strong column; it is named in one of the two only")
-    if baseline not in strong:
-        raise InputError(f"the baseline {baseline!r} is no system; choose one of {', '.join(map(repr, strong))}")
-    if len(strong) < 2:
+    if len(strong) < 2 and baseline in strong:
         raise InputError("give at least one system besides the baseline")
-    order = [*(name for name in strong if name != baseline), baseline]
-    systems = read_systems(
-        table, weak={name: weak[name] for name in order}, strong={name: strong[name] for name in order},
-        draw=TableColumns(None, None, rate, selected, clusters),
-        how=EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed), recalibrate=recalibrate,
-        meaning=meaning_of(positive, scale),
-    )  # fmt: skip
-    return against_baseline(systems)
+    order = against(list(strong), baseline)
+    draw = TableColumns(None, None, rate, selected, clusters)
+    how = EstimateOptions(method, "auto", level, estimand, pool_size, bounds, seed=seed)
+    g, h = [weak[name] for name in order], [strong[name] for name in order]
+    return of_many(read_systems(table, order, g, h, draw, how, recalibrate, meaning_of(positive, scale)))
 
 
-def against_baseline(systems: Systems) -> ManyComparisons:
+def against(names: Sequence[str], baseline: str | None) -> list[str]:
+    """The systems' names with the baseline last; of two systems the second is it, where none is named."""
+    if baseline is None and len(names) != 2:
+        choices = ", ".join(names)
+        raise InputError(Message(f"{len(names)} systems need a {argument('baseline')}; choose one of {choices}"))
+    last = names[1] if baseline is None else baseline
+    if last not in names:
+        raise InputError(f"the baseline {last!r} is no system; choose one of {', '.join(names)}")
+    return [*(name for name in names if name != last), last]
+
+
+def of_pair(systems: Systems) -> Comparison:
+    """The first of two systems against the second."""
+    found = difference, first, second = systems.difference(0, 1), systems.mean(0), systems.mean(1)
+    gap, error = abs(first.value - second.value - difference.value), difference.standard_error
+    notes = (*systems.notes, *difference.notes)
+    if error is not None and gap >= 0.05 * error:
+        notes += (
+            "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
+            f"{first.value:.4f} − {second.value:.4f}",
+        )
+    names = (systems.names[0], systems.names[1])
+    return compared(names, found, error_probability(difference), _ratio(systems, found), notes)
+
+
+def compared(
+    names: tuple[str, str], found: tuple[Estimate, Estimate, Estimate], sure: float | None, ratio: Ratio,
+    notes: tuple[str, ...], *, paired: bool = True,
+) -> Comparison:  # fmt: skip
+    """The comparison of a difference and two means, with what follows from them."""
+    difference, first, second = found
+    d, a, b = (e.standard_error for e in found)
+    pairing = None if d is None or a is None or b is None else (a**2 + b**2) / d**2  # Var(A) + Var(B) over Var(A − B)
+    sentence = _sentence(names, difference, sure)
+    return Comparison(
+        names, difference, first, second, sure, ratio, lift(ratio, second.value), pairing, paired, sentence, notes
+    )
+
+
+def of_many(systems: Systems) -> ManyComparisons:
     """All systems against the last one."""
     K, how = len(systems.names) - 1, systems.how
     alone = [systems.difference(k, K) for k in range(K)]
     covariance, each = _together(systems, alone)
-    found = [replace(systems.difference(k, K, level=each), level=how.level) for k in range(K)]
     sure = [error_probability(e) for e in alone]
     raw = [None if p is None else 2 * min(p, 1 - p) for p in sure]
     adjusted = _adjusted(raw, covariance, seed=how.seed)
-    rivals = [
-        Rival(systems.names[k], systems.mean(k), found[k], sure[k], raw[k], adjusted[k], _verdict(found[k]))
-        for k in range(K)
-    ]
+    rivals = []
+    for k in range(K):
+        d = replace(systems.difference(k, K, level=each), level=how.level)
+        verdict: Verdict = "undecided"
+        if d.interval is not None and not d.interval[0] <= 0 <= d.interval[1]:
+            verdict = "better" if d.interval[0] > 0 else "worse"
+        rivals.append(Rival(systems.names[k], systems.mean(k), d, sure[k], raw[k], adjusted[k], verdict))
     rivals.sort(key=lambda rival: -rival.difference.value)
     notes = systems.notes
-    if systems.missing.any() and K > 1:
+    if systems.missing().any() and K > 1:
         notes += ("answers are missing, so the intervals hold together by Bonferroni's correction",)
     said = _many_in_words(systems.names[K], rivals, how.level)
     return ManyComparisons(
@@ -331,11 +340,11 @@ def against_baseline(systems: Systems) -> ManyComparisons:
 def _together(systems: Systems, found: Sequence[Estimate]) -> tuple[Floats | None, float]:
     """The joint covariance, and the level at which each interval must hold for all to hold at once."""
     level, K = systems.how.level, len(found)
-    if systems.missing.any() or all(e.standard_error is None for e in found):
+    if systems.missing().any() or all(e.standard_error is None for e in found):
         return None, 1 - (1 - level) / K
-    unseen = np.array([systems.unseen(k, K) for k in range(K)])
-    of = [(k, K) for k in range(K)]
-    covariance = systems.covariance(found, systems.strong[:, :K] - systems.strong[:, K:], of)
+    h = systems.items.strong
+    unseen = np.array([systems.unseen(h[:, k] - h[:, K]) for k in range(K)])
+    covariance = systems.covariance(found, [(k, K) for k in range(K)])
     covariance += 0.5 * (np.diag(unseen) + np.sqrt(np.outer(unseen, unseen)))  # the baseline's half is in all
     if K == 1 or not np.any(np.diag(covariance) > 0):
         return covariance, level
@@ -361,12 +370,6 @@ def _adjusted(raw: list[float | None], covariance: Floats | None, *, seed: int) 
         return float(np.mean(largest >= -special.ndtri(max(p, 1e-300) / 2)))
 
     return [None if p is None else float(np.clip(beyond(p), p, min(1.0, K * p))) for p in raw]
-
-
-def _verdict(e: Estimate) -> Verdict:
-    if e.interval is None or e.interval[0] <= 0 <= e.interval[1]:
-        return "undecided"
-    return "better" if e.interval[0] > 0 else "worse"
 
 
 # The ratio of two means
@@ -412,13 +415,14 @@ def _ratio_alone(first: float, second: float, level: float) -> Ratio:
     return Ratio(first / second, None, level)
 
 
-def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate], of: tuple[int, int]) -> Ratio:
+def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate]) -> Ratio:
     """Fieller's, with the same room for items unlike those seen as the difference has: half of it in either mean.
 
     Means without a standard error are exact where the whole pool is labelled; else there is no interval.
     """
-    (difference, first, second), unseen = found, systems.unseen(*of)
-    if systems.missing.any():
+    (difference, first, second), h = found, systems.items.strong
+    unseen = systems.unseen(h[:, 0] - h[:, 1])
+    if systems.missing().any():
         return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
     if first.standard_error is None and second.standard_error is None and unseen <= 0:
         alone = _ratio_alone(first.value, second.value, first.level)
@@ -427,16 +431,8 @@ def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate], of: tup
         if all(e.interval == (e.value, e.value) for e in (first, second)):
             return replace(alone, interval=(alone.value, alone.value))
         return replace(alone, reason="the errors of the two means are unknown")
-    covariance = systems.covariance((first, second), systems.strong[:, list(of)], [(one, None) for one in of])
-    covariance += 0.5 * unseen * np.eye(2)
-    quantile = error_quantile(difference, difference.level)
-    return ratio(first.value, second.value, covariance, quantile=quantile, level=first.level)
-
-
-def _pairing(difference: Estimate, first: Estimate, second: Estimate) -> float | None:
-    """Var(A) + Var(B) over Var(A − B)."""
-    d, a, b = difference.standard_error, first.standard_error, second.standard_error
-    return None if d is None or a is None or b is None else (a**2 + b**2) / d**2
+    covariance = systems.covariance((first, second), [(0, None), (1, None)]) + 0.5 * unseen * np.eye(2)
+    return ratio(first.value, second.value, covariance, quantile=error_quantile(difference), level=first.level)
 
 
 # In words
@@ -480,16 +476,6 @@ def _round(x: float) -> int:
         return 1
     unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)
     return int(math.ceil(x / unit - 1e-9) * unit)
-
-
-def _why_no_sum(difference: Estimate, first: Estimate, second: Estimate) -> tuple[str, ...]:
-    gap = abs(first.value - second.value - difference.value)
-    if difference.standard_error is None or gap < 0.05 * difference.standard_error:
-        return ()
-    return (
-        "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
-        f"{first.value:.4f} − {second.value:.4f}",
-    )
 
 
 def _many_in_words(baseline: str, rivals: Sequence[Rival], level: float) -> str:

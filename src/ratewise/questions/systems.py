@@ -11,8 +11,8 @@ adds no doubt about the variance, and so raises its degrees of freedom.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,26 +86,54 @@ def _together(codes: Codes | None) -> float:
     return float(np.dot(size, size)) / float(size.sum())
 
 
-def widened(found: Estimate, unseen: float, *, level: float) -> Estimate:
+def widened(found: Estimate, unseen: float) -> Estimate:
     """Student's interval with this variance added, symmetric as before; the standard error stays as it was."""
     if unseen <= 0:
         return found
-    p = 0.5 + level / 2
     if found.interval is None:
-        half = float(special.ndtri(p)) * math.sqrt(unseen)
+        half = error_quantile(found) * math.sqrt(unseen)
         return replace(found, interval=(found.value - half, found.value + half), notes=(_NOTHING_SEEN,))
     df = found.degrees_of_freedom
     assert df is not None, "Student's interval has degrees of freedom"
-    seen = (0.5 * (found.interval[1] - found.interval[0]) / float(special.stdtrit(df, p))) ** 2
-    df *= (1 + unseen / seen) ** 2  # Satterthwaite's, with a part that is known
-    half = float(special.stdtrit(df, p)) * math.sqrt(seen + unseen)
-    return replace(found, interval=(found.value - half, found.value + half), degrees_of_freedom=df)
+    seen = (0.5 * (found.interval[1] - found.interval[0]) / error_quantile(found)) ** 2
+    found = replace(
+        found, degrees_of_freedom=df * (1 + unseen / seen) ** 2
+    )  # Satterthwaite's, with a part that is known
+    half = error_quantile(found) * math.sqrt(seen + unseen)
+    return replace(found, interval=(found.value - half, found.value + half))
+
+
+def error_quantile(found: Estimate) -> float:
+    """The two-sided quantile of the estimate's error over its standard error: Student's, else normal."""
+    df, p = found.degrees_of_freedom, 0.5 + found.level / 2
+    return float(special.ndtri(p) if df is None or found.interval is None else special.stdtrit(df, p))
+
+
+def error_probability(found: Estimate) -> float | None:
+    """P(truth > 0) by the confidence distribution behind the interval; `None` where the error is unknown.
+
+    The half of the interval that faces 0 is taken, so that both always agree: it may be wider than the standard error
+    says.
+    """
+    if found.standard_error is None or found.interval is None:
+        return None
+    df, (low, high) = found.degrees_of_freedom, found.interval
+    reach = found.value - low if found.value > 0 else high - found.value
+    if reach <= 0:  # ratings so large that the interval is lost in their rounding
+        return None
+    t = found.value / reach * error_quantile(found)
+    return float(special.ndtr(t) if df is None else special.stdtr(df, t))
 
 
 Pair = tuple[int, int | None]
 """One system, or one less another."""
 
 RowNumbers = NDArray[np.signedinteger[Any]]
+
+
+def _of(ratings: Floats, pair: Pair) -> Floats:
+    i, j = pair
+    return ratings[:, i] if j is None else ratings[:, i] - ratings[:, j]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,11 +143,17 @@ class LargeRest:
     ratings: LargeRatings
     items: int
     spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
-    known: dict[Pair, Points] = field(default_factory=dict)
+    known: dict[Pair, Points]
 
-    def beside(self, rated: Ratings, i: int, j: int | None) -> Ratings:
-        """The ratings of system i, or of i less j, with these items after those that were asked for."""
-        points = self._points((i, j))
+    def points(self, pair: Pair) -> Points:
+        """The weak ratings of one system, or of one less another, condensed."""
+        if pair not in self.known:
+            self.known[pair] = _rest_of(self.ratings, pair)
+        return self.known[pair]
+
+    def beside(self, rated: Ratings, pair: Pair) -> Ratings:
+        """The ratings of a system or a pair, with these items after those that were asked for."""
+        points = self.points(pair)
         n, many = rated.strong.size, points.weak.size
         return Ratings(
             np.r_[rated.weak, points.weak], np.r_[rated.strong, np.full(many, np.nan)],
@@ -136,30 +170,216 @@ class LargeRest:
         """
         slopes, off = np.zeros((len(found), self.spread.shape[0])), np.zeros(len(found))
         for row, (estimate, pair) in enumerate(zip(found, of, strict=True)):
-            points, delta = self._points(pair), estimate.contributions[own:]
-            slope = _slope(points, delta)
+            points, delta = self.points(pair), estimate.contributions[own:]
+            d = points.weak - np.average(points.weak, weights=points.counts)
+            square = float(np.dot(points.counts, d * d))
+            slope = float(np.dot(points.counts, d * delta)) / square if square > 0 else 0.0
             slopes[row, pair[0]] += slope
             if pair[1] is not None:
                 slopes[row, pair[1]] -= slope
             off[row] = np.average(delta, weights=points.counts) - estimate.value
         return np.asarray(slopes @ self.spread @ slopes.T + self.items * np.outer(off, off))
 
-    def _points(self, pair: Pair) -> Points:
-        if pair not in self.known:
-            found = self.ratings
-            made = condense(
-                found.relation.ask, found.expressions(*pair), folds=False, weak=found.range_of(*pair),
-                rate=found.rate.range,
-            )  # fmt: skip
-            rest = slice(made.alone, None)
-            self.known[pair] = Points(made.weak[rest], made.rates[rest], made.counts[rest])
-        return self.known[pair]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems:
+    """The looked-at items' ratings of every system, drawn together at one rate per item.
+
+    Weak and strong ratings of `items` are items × systems. An item is asked for all systems' strong ratings at once:
+    one that has some of them and lacks others is an answer still missing, which is counted at both ends of the scale
+    and never dropped. Of a large table these are the items that were asked for; `rest` is what is known of all others.
+    """
+
+    names: tuple[str, ...]
+    items: Ratings  # `selected` says which items were asked for
+    how: EstimateOptions  # `bounds` are those of one system's ratings
+    recalibrate: Recalibration = "none"
+    notes: tuple[str, ...] = ()
+    rest: LargeRest | None = None
+
+    @property
+    def looked(self) -> int:
+        """T, the number of items looked at."""
+        return self.items.rates.size + (0 if self.rest is None else self.rest.items)
+
+    def missing(self, *systems: int) -> Mask:
+        """Items that were asked for and lack an answer about one of these systems; of all, where none is named."""
+        lacking = np.isnan(self.items.strong[:, systems or slice(None)]).any(axis=1)
+        return np.asarray(lacking if self.items.selected is None else lacking & self.items.selected)
+
+    def mean(self, i: int) -> Estimate:
+        """The mean of one system, with the interval that suits its ratings."""
+        return self._estimate((i, None), self.items.strong[:, i], self.how)
+
+    def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
+        """The mean of system i less that of system j, estimated from the items' own differences.
+
+        The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
+        for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
+        """
+        h, missing, bounds = _of(self.items.strong, (i, j)), self.missing(i, j), self.how.bounds
+        ends = None if bounds is None or not missing.any() else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+        how = replace(self.how, interval="t", bounds=ends, level=self.how.level if level is None else level)
+        found = self._estimate((i, j), h, how)
+        if not missing.any():
+            return widened(found, self.unseen(h))
+        if ends is None or found.interval is None:
+            return found
+        low, high = (self._filled((i, j), np.where(missing, end, h), how) for end in ends)
+        return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
+
+    def _filled(self, pair: Pair, h: Floats, how: EstimateOptions) -> tuple[float, float]:
+        return widened(self._estimate(pair, h, how), self.unseen(h)).interval or (-math.inf, math.inf)
+
+    def unseen(self, h: Floats) -> float:
+        """Variance that items unlike those seen may add to a difference with these strong ratings."""
+        s, use, codes = self.how, ~np.isnan(h), self.codes()
+        N = math.inf if s.estimand == "population" else self.looked if s.pool_size is None else s.pool_size
+        if codes is not None and codes.max() == 0:
+            return 0.0  # one cluster has no interval
+        return unseen_variance(
+            h[use], self.items.rates[use], items=self.looked, pool_size=N,
+            reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
+        )  # fmt: skip
+
+    def _estimate(self, pair: Pair, h: Floats, how: EstimateOptions) -> Estimate:
+        """The mean of one system, or of one less another, whose strong ratings are h."""
+        rated = replace(self.items, weak=_of(self.items.weak, pair), strong=h)
+        return estimate_rated(rated if self.rest is None else self.rest.beside(rated, pair), how, self.recalibrate)
+
+    def codes(self) -> Codes | None:
+        """The items' clusters as numbers."""
+        return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.rates.size)
+
+    def covariance(self, found: Sequence[Estimate], of: Sequence[Pair]) -> Floats:
+        """Joint covariance of the errors of estimates `of` one system each, or of one less another.
+
+        Population: that of the contributions Δ. Pool: only the draw is random, T^{-2} Σ ξ (Δ−H)(Δ−H)ᵀ / (1−π), plus
+        Cov(H) (1/T − 1/N) where only T of the pool's N items were looked at.
+        """
+        T, own, rates = self.looked, self.items.rates.size, self.items.rates[:, None]
+        delta, theta = np.stack([e.contributions[:own] for e in found], axis=1), np.array([e.value for e in found])
+        if self.how.estimand == "population":
+            if self.rest is not None:
+                centred = delta - theta
+                return np.asarray((centred.T @ centred + self.rest.products(found, of, own)) / (T - 1) / T)
+            return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
+        strong = np.stack([_of(self.items.strong, pair) for pair in of], axis=1)
+        known = ~np.isnan(strong).any(axis=1, keepdims=True)
+        drawn = known & (rates < 1)
+        off = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - rates, 1.0))
+        N = T if self.how.pool_size is None else self.how.pool_size
+        d, w = np.where(known, strong - theta, 0.0), np.where(known, 1.0 / rates, 0.0)
+        spread = (d * w).T @ d / w.sum()  # Cov(H) by inverse rates
+        covariance = off.T @ off / T**2 + spread * (1 / T - 1 / N)
+        # The estimates' own standard errors allow for clusters in a pool.
+        error = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
+        sd = np.sqrt(np.diag(covariance))
+        factor = np.divide(error, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(error))
+        return np.asarray(covariance * np.outer(factor, factor))
 
 
-def _slope(points: Points, delta: Floats) -> float:
-    d = points.weak - np.average(points.weak, weights=points.counts)
-    square = float(np.dot(points.counts, d * d))
-    return float(np.dot(points.counts, d * delta)) / square if square > 0 else 0.0
+# Reading
+
+
+def read_systems(
+    source: TableLike,
+    names: Sequence[str],
+    weak: Sequence[str],
+    strong: Sequence[str],
+    draw: TableColumns,
+    how: EstimateOptions,
+    recalibrate: Recalibration,
+    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
+) -> Systems:
+    """Systems by their columns of weak and strong ratings, in memory or in files; rows without a rate do not count."""
+    check_names(names)
+    if recalibrate == "platt":
+        raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
+    how.refuse_idle_pool_size()
+    if how.bounds is not None and not how.bounds[0] < how.bounds[1]:
+        raise InputError(f"bounds ({how.bounds[0]:g}, {how.bounds[1]:g}) must be in order")
+    relation, found, rest = large_relation(source), None, None
+    if relation is not None and recalibrate == "none" and draw.clusters is None and relation.row_in_sql is not None:
+        found = large_ratings(relation, weak, strong, draw, meaning)
+    if found is None:
+        table: Table | SqlTable = (whole := read_whole(source, relation))
+        items, numbers, notes = _in_memory(whole, weak, strong, draw, meaning)
+    else:
+        table, notes = found.relation, found.notes
+        items, numbers, rest = _in_files(found, weak)
+    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
+    systems = Systems(tuple(names), items, how, recalibrate, rest=rest)
+    pool = TablePool.of(table, systems.looked)
+    _check_scale(table.name, systems, numbers)
+    if found is not None or (pool.rows > readers.MANY_ROWS and draw.clusters is None):
+        assert items.selected is not None
+        items = replace(items, folds=row_folds(numbers, items.selected))
+    notes += unlooked_note(pool.rows - systems.looked, how) + pool.notes(how)
+    binary = how.bounds is None and is_binary(items.strong)
+    return replace(systems, items=items, how=pool.how(replace(how, bounds=(0.0, 1.0)) if binary else how), notes=notes)
+
+
+def _in_memory(
+    table: Table, weak: Sequence[str], strong: Sequence[str], draw: TableColumns, meaning: Meaning
+) -> tuple[Ratings, RowNumbers, tuple[str, ...]]:
+    """All rows that were looked at, their numbers, and notes."""
+    read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
+    h = np.stack([plain_numbers(read, column) for column in strong], axis=1)
+    _refuse_unrated(read.name, h)
+    some = np.asarray(~np.isnan(h).all(axis=1))
+    drawn = read_draw(read, some, draw)
+    check_draw(read.name, drawn, some)
+    looked = drawn.looked
+    g = np.stack([weak_ratings(read, column, drawn) for column in weak], axis=1)
+    if drawn.assumed:
+        apart = (*strong, *(column for column in (draw.selected, draw.clusters) if column))
+        warn_of_choice(read, some, dict(zip(weak, g.T, strict=True)), apart=apart)
+    asked = some | (drawn.rates == 1)
+    if drawn.selected is not None:
+        asked |= drawn.selected & looked
+    clusters = None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_)
+    items = Ratings(g[looked], h[looked], drawn.rates[looked], asked[looked], clusters)
+    return items, np.flatnonzero(looked), told + drawn.notes
+
+
+def _rest_of(found: LargeRatings, pair: Pair, column: str | None = None) -> Points:
+    """The rows that were not asked for, condensed by their weak ratings; checked, where their column is named."""
+    what = found.expressions(*pair)
+    rows = condense(
+        found.relation.ask, what, folds=False, weak=found.range_of(*pair), rate=found.rate.range
+    )  # fmt: skip
+    if column is not None:
+        check_rows(found, what, rows, column)
+    return Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))
+
+
+def _in_files(found: LargeRatings, columns: Sequence[str]) -> tuple[Ratings, RowNumbers, LargeRest]:
+    """Rows with a label of any system, asked for or of rate 1, their numbers, and what is known of all others."""
+    known: dict[Pair, Points] = {(k, None): _rest_of(found, (k, None), name) for k, name in enumerate(columns)}
+    systems = range(len(columns))
+    values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
+    which = [found.labelled, f"{found.rate.sql} >= 1"]
+    if found.asked is not None:
+        which.append(f"(coalesce({found.asked.sql}, 0) <> 0 AND {found.rate.sql} IS NOT NULL)")
+    asked = "0" if found.asked is None else f"coalesce({found.asked.sql}, 0)"
+    answer = found.relation.ask(
+        f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
+        f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
+    )
+    got = {name: floats(unmasked(x)) for name, x in answer.items()}
+    g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
+    _refuse_unrated(found.relation.name, h)
+    labelled = ~np.isnan(h).all(axis=1)
+    drawn = labelled if found.assumed else labelled | (got["s"] != 0)
+    for k, column in enumerate(columns if found.assumed else columns[:1]):
+        points = known[k, None]
+        check_large_draw(
+            found, np.r_[drawn, np.zeros(points.weak.size, dtype=np.bool_)], {column: np.r_[g[:, k], points.weak]},
+            np.r_[got["q"], points.rates], np.r_[np.ones(labelled.size), points.counts],
+        )  # fmt: skip
+    rest = LargeRest(found, round(float(known[0, None].counts.sum())), _spread(found, g), known)
+    return Ratings(g, h, got["q"], np.ones(labelled.size, dtype=np.bool_)), got["r"].astype(np.int64), rest
 
 
 def _spread(found: LargeRatings, own: Floats) -> Floats:
@@ -184,274 +404,6 @@ def _spread(found: LargeRatings, own: Floats) -> Floats:
     return np.asarray(square - d.T @ d - np.outer(total, total) / max(n, 1.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Systems:
-    """The looked-at items' ratings of every system (items × systems), drawn together at one rate per item.
-
-    An item is asked for all systems' strong ratings at once: one that has some of them and lacks others is an answer
-    still missing, which is counted at both ends of the scale and never dropped. Of a large table these are the items
-    that were asked for, and `rest` is what is known of all others.
-    """
-
-    names: tuple[str, ...]
-    weak: Floats
-    strong: Floats
-    rates: Floats
-    asked: Mask
-    clusters: NDArray[Any] | None
-    how: EstimateOptions  # `bounds` are those of one system's ratings
-    recalibrate: Recalibration
-    notes: tuple[str, ...]
-    rest: LargeRest | None = None
-    folds: NDArray[np.int64] | None = None  # of the items, where they are given
-
-    @property
-    def looked(self) -> int:
-        """T, the number of items looked at."""
-        return int(self.rates.size) + (0 if self.rest is None else self.rest.items)
-
-    @property
-    def missing(self) -> Mask:
-        """Items that were asked for and lack an answer about one system or more."""
-        return np.asarray(self.asked & np.isnan(self.strong).any(axis=1))
-
-    def mean(self, i: int) -> Estimate:
-        """The mean of one system, with the interval that suits its ratings."""
-        return self._estimate(i, None, self.strong[:, i], self.how)
-
-    def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
-        """The mean of system i less that of system j, estimated from the items' own differences.
-
-        The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
-        for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
-        """
-        h = self.strong[:, i] - self.strong[:, j]
-        bounds = self.how.bounds
-        ends = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-        level = self.how.level if level is None else level
-        missing = self.asked & np.isnan(h)
-        how = replace(self.how, interval="t", bounds=ends if missing.any() else None, level=level)  # symmetric so far
-        found = self._estimate(i, j, h, how)
-        if not missing.any():
-            return widened(found, self._unseen_in(h), level=level)
-        if ends is None or found.interval is None:
-            return found
-        low, high = (self._filled(i, j, np.where(missing, end, h), how) for end in ends)
-        return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
-
-    def _filled(self, i: int, j: int, h: Floats, how: EstimateOptions) -> tuple[float, float]:
-        found = widened(self._estimate(i, j, h, how), self._unseen_in(h), level=how.level)
-        return (-math.inf, math.inf) if found.interval is None else found.interval
-
-    def unseen(self, i: int, j: int) -> float:
-        """Variance that items unlike those seen may add to the difference of two systems; half of it is either's."""
-        return self._unseen_in(self.strong[:, i] - self.strong[:, j])
-
-    def _unseen_in(self, h: Floats) -> float:
-        s, use, codes = self.how, ~np.isnan(h), self.codes()
-        N = math.inf if s.estimand == "population" else self.looked if s.pool_size is None else s.pool_size
-        if codes is not None and codes.max() == 0:
-            return 0.0  # one cluster has no interval
-        return unseen_variance(
-            h[use], self.rates[use], items=self.looked, pool_size=N,
-            reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
-        )  # fmt: skip
-
-    def _estimate(self, i: int, j: int | None, h: Floats, how: EstimateOptions) -> Estimate:
-        """The mean of one system, or of one less another, whose strong ratings are h."""
-        g = self.weak[:, i] if j is None else self.weak[:, i] - self.weak[:, j]
-        rated = Ratings(g, h, self.rates, self.asked, self.clusters, folds=self.folds)
-        if self.rest is not None:
-            rated = self.rest.beside(rated, i, j)
-        return estimate_rated(rated, how, self.recalibrate)
-
-    def codes(self) -> Codes | None:
-        """The items' clusters as numbers."""
-        return None if self.clusters is None else cluster_codes(self.clusters, self.rates.size)
-
-    def covariance(self, found: Sequence[Estimate], strong: Floats, of: Sequence[Pair]) -> Floats:
-        """Joint covariance of several estimates' errors; `strong` holds the rating each is the mean of, by column.
-
-        `of` says which system each is the mean of, or which less which.
-
-        Population: that of the contributions Δ. Pool: only the draw is random, T^{-2} Σ ξ (Δ−H)(Δ−H)ᵀ / (1−π), plus
-        Cov(H) (1/T − 1/N) where only T of the pool's N items were looked at.
-        """
-        T, own = self.looked, self.rates.size
-        delta = np.stack([e.contributions[:own] for e in found], axis=1)
-        if self.how.estimand == "population":
-            if self.rest is not None:
-                centred = delta - np.array([e.value for e in found])
-                return np.asarray((centred.T @ centred + self.rest.products(found, of, own)) / (T - 1) / T)
-            return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
-        drawn = (~np.isnan(strong).any(axis=1) & (self.rates < 1))[:, None]
-        off = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - self.rates[:, None], 1.0))
-        N = T if self.how.pool_size is None else self.how.pool_size
-        return _rescaled(np.asarray(off.T @ off / T**2 + self._spread(found, strong) * (1 / T - 1 / N)), found)
-
-    def _spread(self, found: Sequence[Estimate], strong: Floats) -> Floats:
-        """Cov(H) by inverse rates."""
-        use = ~np.isnan(strong).any(axis=1)
-        d = strong[use] - np.array([e.value for e in found])
-        w = 1.0 / self.rates[use]
-        return np.asarray((d * w[:, None]).T @ d / w.sum())
-
-
-def _rescaled(covariance: Floats, found: Sequence[Estimate]) -> Floats:
-    """The covariance with the estimates' own standard errors, which allow for clusters in a pool."""
-    own = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
-    sd = np.sqrt(np.diag(covariance))
-    factor = np.divide(own, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(own))
-    return np.asarray(covariance * np.outer(factor, factor))
-
-
-def error_quantile(found: Estimate, level: float) -> float:
-    """The two-sided quantile of the estimate's error over its standard error: Student's, else normal."""
-    df = found.degrees_of_freedom
-    p = 0.5 + level / 2
-    return float(special.ndtri(p) if df is None else special.stdtrit(df, p))
-
-
-def error_probability(found: Estimate) -> float | None:
-    """P(truth > 0) by the confidence distribution behind a symmetric interval; `None` where its error is unknown.
-
-    The interval's own half-width is taken, so that both always agree: it may be wider than the standard error says.
-    """
-    if found.standard_error is None or found.interval is None:
-        return None
-    half, df = 0.5 * (found.interval[1] - found.interval[0]), found.degrees_of_freedom
-    if half <= 0:  # ratings so large that the interval is lost in their rounding
-        return None
-    t = found.value / half * error_quantile(found, found.level)
-    return float(special.ndtr(t) if df is None else special.stdtr(df, t))
-
-
-# Reading
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _SystemRows:
-    """Rows that were looked at, of a table in memory all of them, of a large one those that were asked for."""
-
-    weak: Floats  # rows × systems
-    strong: Floats
-    rates: Floats
-    asked: Mask
-    numbers: RowNumbers
-    notes: tuple[str, ...]
-    rest: LargeRest | None = None
-    clusters: NDArray[Any] | None = None
-
-
-def read_systems(
-    source: TableLike,
-    *,
-    weak: Mapping[str, str],
-    strong: Mapping[str, str],
-    draw: TableColumns,
-    how: EstimateOptions,
-    recalibrate: Recalibration,
-    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
-) -> Systems:
-    """The columns of every system, by its name, in memory or in files; rows without a rate do not count."""
-    check_how(how, recalibrate)
-    names, relation, found = tuple(strong), large_relation(source), None
-    columns = [(weak[name], strong[name]) for name in names]
-    if relation is not None and recalibrate == "none" and draw.clusters is None and relation.row_in_sql is not None:
-        found = large_ratings(relation, [g for g, _ in columns], [h for _, h in columns], draw, meaning)
-    if found is None:
-        table: Table | SqlTable = (whole := read_whole(source, relation))
-        rows = _rows_of_table(whole, columns, draw, meaning)
-    else:
-        table, rows = found.relation, _rows_of_files(found, columns)
-    h, many = rows.strong, rows.rates.size + (0 if rows.rest is None else rows.rest.items)
-    pool = TablePool.of(table, many)
-    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
-    refuse_outside(table.name, h, how, rows.numbers)
-    check_missing(table.name, names, rows.asked, h, how, rows.numbers)
-    by_row = found is not None or (pool.rows > readers.MANY_ROWS and draw.clusters is None)
-    return Systems(
-        names=names,
-        weak=rows.weak,
-        strong=h,
-        rates=rows.rates,
-        asked=rows.asked,
-        clusters=rows.clusters,
-        how=pool.how(replace(how, bounds=(0.0, 1.0)) if how.bounds is None and is_binary(h) else how),
-        recalibrate=recalibrate,
-        notes=rows.notes + unlooked_note(pool.rows - many, how) + pool.notes(how),
-        rest=rows.rest,
-        folds=row_folds(rows.numbers, rows.asked) if by_row else None,
-    )
-
-
-def _rows_of_table(
-    table: Table, columns: Sequence[tuple[str, str]], draw: TableColumns, meaning: Meaning
-) -> _SystemRows:
-    """All rows that were looked at, by the columns of weak and strong ratings."""
-    weak, strong = zip(*columns, strict=True)
-    read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
-    h = np.stack([plain_numbers(read, column) for column in strong], axis=1)
-    _refuse_unrated(read.name, h)
-    some = np.asarray(~np.isnan(h).all(axis=1))
-    drawn = read_draw(read, some, draw)
-    check_draw(read.name, drawn, some)
-    looked = drawn.looked
-    g = np.stack([weak_ratings(read, column, drawn) for column in weak], axis=1)
-    if drawn.assumed:
-        apart = (*strong, *(column for column in (draw.selected, draw.clusters) if column))
-        warn_of_choice(read, some, dict(zip(weak, g.T, strict=True)), apart=apart)
-    asked = some | (drawn.rates == 1)
-    if drawn.selected is not None:
-        asked |= drawn.selected & looked
-    clusters = None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_)
-    return _SystemRows(
-        g[looked], h[looked], drawn.rates[looked], asked[looked], np.flatnonzero(looked), told + drawn.notes,
-        clusters=clusters,
-    )  # fmt: skip
-
-
-def _rows_of_files(found: LargeRatings, columns: Sequence[tuple[str, str]]) -> _SystemRows:
-    """Rows with a label of any system, asked for or of rate 1, and what is known of all others."""
-    known: dict[Pair, Points] = {}
-    for k, (column, _) in enumerate(columns):
-        what = found.expressions(k)
-        rows = condense(found.relation.ask, what, folds=False, weak=found.range_of(k), rate=found.rate.range)
-        check_rows(found, what, rows, column)
-        known[k, None] = Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))
-    systems = range(len(columns))
-    values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
-    which = [found.labelled, f"{found.rate.sql} >= 1"]
-    if found.asked is not None:
-        which.append(f"(coalesce({found.asked.sql}, 0) <> 0 AND {found.rate.sql} IS NOT NULL)")
-    asked = "0" if found.asked is None else f"coalesce({found.asked.sql}, 0)"
-    answer = found.relation.ask(
-        f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
-        f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
-    )
-    got = {name: floats(unmasked(x)) for name, x in answer.items()}
-    g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
-    _check_large_draw(found, g, h, got, known, [column for column, _ in columns])
-    _refuse_unrated(found.relation.name, h)
-    rest = LargeRest(found, round(float(known[0, None].counts.sum())), _spread(found, g), known)
-    numbers = got["r"].astype(np.int64)
-    return _SystemRows(g, h, got["q"], np.ones(numbers.size, dtype=np.bool_), numbers, found.notes, rest)
-
-
-def _check_large_draw(
-    found: LargeRatings, g: Floats, h: Floats, got: Mapping[str, Floats], known: Mapping[Pair, Points],
-    columns: Sequence[str],
-) -> None:  # fmt: skip
-    labelled, assumed = ~np.isnan(h).all(axis=1), found.assumed
-    for k, column in enumerate(columns if assumed else columns[:1]):
-        points = known[k, None]
-        drawn = np.r_[labelled if assumed else labelled | (got["s"] != 0), np.zeros(points.weak.size, dtype=np.bool_)]
-        check_large_draw(
-            found, drawn, {column: np.r_[g[:, k], points.weak]}, np.r_[got["q"], points.rates],
-            np.r_[np.ones(labelled.size), points.counts],
-        )  # fmt: skip
-
-
 def _refuse_unrated(name: str, h: Floats) -> None:
     if np.isnan(h).any(axis=1).all():
         raise TableError(f"no row of {name} has the strong rating of every system; a comparison needs two")
@@ -467,41 +419,24 @@ def check_names(names: Sequence[str]) -> None:
         raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
 
 
-def check_how(how: EstimateOptions, recalibrate: Recalibration) -> None:
-    """Options that a comparison can have."""
-    if recalibrate == "platt":
-        raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
-    how.refuse_idle_pool_size()
-    bounds = how.bounds
-    if bounds is not None and not bounds[0] < bounds[1]:
-        raise InputError(f"bounds ({bounds[0]:g}, {bounds[1]:g}) must be in order")
-
-
-def refuse_outside(name: str, h: Floats, how: EstimateOptions, rows: RowNumbers) -> None:
-    """Refuse strong ratings outside the scale; `rows` are the numbers of their rows."""
-    if how.bounds is not None:
-        outside = np.asarray(((h < how.bounds[0]) | (h > how.bounds[1])).any(axis=1))
+def _check_scale(name: str, systems: Systems, rows: RowNumbers) -> None:
+    """Strong ratings are on the scale, and answers still missing need its ends; `rows` are the numbers of the rows."""
+    h, bounds, missing = systems.items.strong, systems.how.bounds, systems.missing()
+    if bounds is not None:
+        outside = np.asarray(((h < bounds[0]) | (h > bounds[1])).any(axis=1))
         if outside.any():
             row = int(rows[np.argmax(outside)]) + 1
             raise TableError(f"row {row} of {name} has a strong rating outside the bounds; give the scale's ends")
-
-
-def check_missing(
-    name: str, names: tuple[str, ...], asked: Mask, h: Floats, how: EstimateOptions, rows: RowNumbers
-) -> None:
-    """Answers still missing need the ends of the scale, at which they are counted."""
-    lacking = asked[:, None] & np.isnan(h)
-    if not lacking.any() or how.bounds is not None or is_binary(h):
-        return
-    row = int(np.argmax(lacking.any(axis=1)))
-    system = names[int(np.argmax(lacking[row]))]
-    raise TableError(
-        Message(
-            f"row {int(rows[row]) + 1} of {name} was asked for and lacks the strong rating of {system!r} "
-            f"({int(lacking.any(axis=1).sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count "
-            "it at both ends"
+    elif missing.any() and not is_binary(h):
+        row = int(np.argmax(missing))
+        system = systems.names[int(np.argmax(np.isnan(h[row])))]
+        raise TableError(
+            Message(
+                f"row {int(rows[row]) + 1} of {name} was asked for and lacks the strong rating of {system!r} "
+                f"({int(missing.sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count it at "
+                "both ends"
+            )
         )
-    )
 
 
 def is_binary(h: Floats) -> bool:

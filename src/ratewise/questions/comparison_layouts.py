@@ -1,25 +1,41 @@
-"""`compare_tables`: a system against another that was rated on a table of its own, items shared or not."""
+"""Comparisons of systems that are not side by side in columns: a table each, or a row for each item and system."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.estimate import Estimate, EstimateOptions
+from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
-from ratewise.errors import InputError
-from ratewise.questions.comparison import Comparison, Ratio, compare_systems, ratio
+from ratewise.errors import InputError, TableError
+from ratewise.questions.comparison import Comparison, ManyComparisons, Ratio, against, compared, of_many, of_pair, ratio
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
 from ratewise.questions.export_terms import read_terms, reported
 from ratewise.questions.people import made_ready
-from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, TablePool, read_rated
-from ratewise.questions.systems import Systems, check_names, is_binary
+from ratewise.questions.rated import (
+    POOL_SIZE,
+    RATE,
+    Rate,
+    RatedTable,
+    Strong,
+    TableColumns,
+    TablePool,
+    asked_column,
+    read_rated,
+)
+from ratewise.questions.systems import Systems, check_names, error_probability, is_binary, read_systems
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.cells import Texts
-from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
+from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
+
+_MOST_SYSTEMS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,12 +54,6 @@ class _Side:
         items = self.rated.items
         assert self.mean.pool_size is not None, "a pool's own mean knows its pool"
         return Half(self.mean.contributions, items.strong, items.rates, self.mean.pool_size)
-
-    @property
-    def groups(self) -> Texts | None:
-        """Cluster of each item, or the item itself."""
-        clusters = self.rated.items.clusters
-        return self.ids if clusters is None else clusters
 
 
 def compare_tables(
@@ -91,7 +101,7 @@ def compare_tables(
         for one, columns in zip(tables, (own, own if last is None else last), strict=True)
     )
     if _drawn_together(first, second):
-        return compare_systems(_paired(names, first, second, how, recalibrate), 0, 1)
+        return of_pair(_paired(names, first, second, how, recalibrate))
     return _unpaired(names, first, second)
 
 
@@ -154,18 +164,11 @@ def _paired(
     drawn = (~np.isnan(strong)).any(axis=1) | (x.rates == 1)
     for selected in (x.selected, None if y.selected is None else y.selected[order]):
         drawn = drawn if selected is None else drawn | selected
-    binary = a.bounds is None and is_binary(strong)
-    return Systems(
-        names=names,
-        weak=np.stack([x.weak, y.weak[order]], axis=1),
-        strong=strong,
-        rates=x.rates,
-        asked=np.asarray(drawn),
-        clusters=None if x.clusters is None else x.clusters.astype(np.str_),
-        how=a.rated.how(replace(how, bounds=(0.0, 1.0) if binary else a.bounds)),
-        recalibrate=recalibrate,
-        notes=("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(how)),
-    )
+    clusters = None if x.clusters is None else x.clusters.astype(np.str_)
+    items = Ratings(np.stack([x.weak, y.weak[order]], axis=1), strong, x.rates, np.asarray(drawn), clusters)
+    ends = (0.0, 1.0) if a.bounds is None and is_binary(strong) else a.bounds
+    told = ("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(how))
+    return Systems(names, items, a.rated.how(replace(how, bounds=ends)), recalibrate, told)
 
 
 # Two samples
@@ -173,17 +176,16 @@ def _paired(
 
 def _unpaired(names: tuple[str, str], a: _Side, b: _Side) -> Comparison:
     covariance, told = _common(a, b)
-    difference = _difference(a.mean, b.mean, covariance)
-    found = _ratio(a.mean, b.mean, covariance)
+    difference, of_both = _difference(a.mean, b.mean, covariance), _ratio(a.mean, b.mean, covariance)
     notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
-    return Comparison.of(
-        names, (difference, a.mean, b.mean), _probability_above(difference), found, (told, *notes), paired=False
-    )
+    # The interval says how sure it is, whether or not both means have a standard error.
+    sure = error_probability(replace(difference, standard_error=difference.standard_error or 0.0))
+    return compared(names, (difference, a.mean, b.mean), sure, of_both, (told, *notes), paired=False)
 
 
 def _common(a: _Side, b: _Side) -> tuple[float, str]:
     """Covariance through shared items, and what there is to say about them."""
-    if a.ids is None or b.ids is None or a.groups is None or b.groups is None:
+    if a.ids is None or b.ids is None:
         return 0.0, (
             "two samples: no column tells which items are the same in both tables, so all are taken as different"
         )
@@ -192,7 +194,11 @@ def _common(a: _Side, b: _Side) -> tuple[float, str]:
         return 0.0, "two samples: the tables have no item in common"
     said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
     if a.mean.estimand == "population":
-        both = shared_covariance((a.mean.contributions, b.mean.contributions), (a.groups, b.groups))
+        x, y = (
+            ids if clusters is None else clusters
+            for ids, clusters in ((a.ids, a.rated.items.clusters), (b.ids, b.rated.items.clusters))
+        )
+        both = shared_covariance((a.mean.contributions, b.mean.contributions), (x, y))
         return both, said + "their common part counts"
     found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
     one = "one draw took them for both (the same seed), which is counted"
@@ -223,17 +229,130 @@ def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
     )
 
 
-def _probability_above(d: Estimate) -> float | None:
-    """P(truth > 0) by the side of the interval that faces 0, so that the two always agree."""
-    if d.interval is None:
-        return None
-    reach = d.value - d.interval[0] if d.value > 0 else d.interval[1] - d.value
-    z = float(special.ndtri(0.5 + d.level / 2))
-    return float(special.ndtr(z * d.value / reach)) if reach > 0 else None
-
-
 def _ratio(a: Estimate, b: Estimate, covariance: float) -> Ratio:
     if a.standard_error is None or b.standard_error is None:
         return Ratio(None, None, a.level, "the error of one of the two means is unknown")
     both = np.array([[a.standard_error**2, covariance], [covariance, b.standard_error**2]])
     return ratio(a.value, b.value, both, quantile=float(special.ndtri(0.5 + a.level / 2)), level=a.level)
+
+
+# A row for each item and system
+
+
+def compare_long(
+    table: TableLike,
+    *,
+    system: str,
+    strong: str,
+    weak: str | None = None,
+    id: str | None = None,
+    baseline: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    method: Method = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    recalibrate: Recalibration = "none",
+    bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Comparison | ManyComparisons:
+    """Systems of a table with one row per item and system: column `system` says whose row it is, `id` of which item.
+
+    Where every system has every item, drawn together, the comparison is paired, as `compare` and `compare_many` do it.
+    Two systems that were rated apart are compared as two tables, see `compare_tables`. Without a `baseline` the second
+    of two systems is it.
+    """
+    said = meaning_of(positive, scale)
+    read, told = in_numbers(read_table(table), strong=(strong,), weak=() if weak is None else (weak,), meaning=said)
+    ends = said.bounds if bounds is None else bounds
+    if id is None and "id" not in read.columns:
+        raise TableError(Message(f"{read.name} has no column 'id'; name the column of item ids ({argument('id')})"))
+    id = "id" if id is None else id
+    rows = _rows_by_system(read, system, id)
+    names = against(list(rows), baseline)
+    wide = _wide(read, rows, id, TableColumns(strong, weak, rate, asked_column(read, selected), clusters))
+    if wide is not None:
+        how = EstimateOptions(method, "auto", level, estimand, None, ends, seed=seed)
+        asked, groups = ("selected" if "selected" in wide else None), (None if clusters is None else "clusters")
+        draw = TableColumns(None, None, RATE if RATE in wide else None, asked, groups)
+        g, h = ([f"{kind} {name}" for name in names] for kind in ("weak", "strong"))
+        systems = read_systems(read_table(wide, name=read.name), names, g, h, draw, how, recalibrate)
+        systems = replace(systems, notes=told + systems.notes)
+        return of_pair(systems) if len(names) == 2 else of_many(systems)
+    if len(names) > 2:
+        raise InputError(
+            f"{len(names)} systems were rated apart: every system needs a row for every item, with the same rate and "
+            "labels; compare two at a time"
+        )
+    first, last = (_table_of(read, name, rows[name]) for name in names)
+    apart = compare_tables(
+        first, last, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters,
+        id=id, names=(names[0], names[1]), method=method, level=level, estimand=estimand,
+        recalibrate=recalibrate, bounds=ends, seed=seed,
+    )  # fmt: skip
+    return replace(apart, notes=told + apart.notes)
+
+
+def _rows_by_system(table: Table, system: str, id: str) -> dict[str, NDArray[np.intp]]:
+    """The rows of every system, sorted by item: one row for an item and a system."""
+    whose, items = table.texts(system).astype(np.str_), table.texts(id).astype(np.str_)
+    found, first = np.unique(whose, return_index=True)
+    names = [str(name) for name in found[np.argsort(first)]]
+    if len(names) > _MOST_SYSTEMS:
+        raise TableError(f"column {system!r} of {table.name} has {len(names)} different values; is it the system?")
+    if len(names) < 2:
+        raise InputError(f"column {system!r} of {table.name} has one system, {names[0]!r}; a comparison needs two")
+    rows = {}
+    for name in names:
+        at = np.flatnonzero(whose == name)
+        at = at[np.argsort(items[at], kind="stable")]
+        twice = np.flatnonzero(items[at][1:] == items[at][:-1])
+        if twice.size:
+            one, two = sorted((int(at[twice[0]]), int(at[twice[0] + 1])))
+            raise TableError(
+                f"rows {one + 1} and {two + 1} of {table.name} are both item {str(items[one])!r} of system {name!r}; "
+                "keep one of them"
+            )
+        rows[name] = at
+    return rows
+
+
+def _table_of(table: Table, name: str, rows: NDArray[np.intp]) -> Table:
+    """One system's rows as a table of their own."""
+    columns = {column: np.asarray(values)[np.sort(rows)] for column, values in table.arrays().items()}
+    return read_table(columns | _pool_size(table, rows), name=f"{table.name}, {name}")
+
+
+def _pool_size(table: Table, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """The pool's size as the rows say it, of one system's share of them."""
+    if POOL_SIZE not in table.columns:
+        return {}
+    return {POOL_SIZE: table.numbers(POOL_SIZE, missing="allow")[rows] * rows.size / table.rows}
+
+
+def _wide(table: Table, rows: Mapping[str, NDArray[np.intp]], id: str, columns: TableColumns) -> dict[str, Any] | None:
+    """One row per item, a pair of columns per system; `None` where the systems were not drawn together."""
+    first, rate, items = next(iter(rows.values())), columns.rate, table.texts(id)
+    h = table.numbers(str(columns.strong), missing="allow")
+    g = np.zeros(table.rows) if columns.weak is None else table.numbers(columns.weak, missing="allow")
+    drawn = ~np.isnan(h) if columns.selected is None else table.numbers(columns.selected) != 0
+    column = rate if isinstance(rate, str) and rate in table.columns else RATE if rate is None else None
+    q = table.numbers(column, missing="allow") if column is not None and column in table.columns else None
+    alike = (items, drawn) if q is None else (items, drawn, np.nan_to_num(q, nan=-1.0))
+    if not all(np.array_equal(each[at], each[first]) for at in rows.values() for each in alike):
+        return None
+    out: dict[str, Any] = _pool_size(table, first)
+    for name, at in rows.items():
+        out |= {f"weak {name}": g[at], f"strong {name}": h[at]}
+    if q is not None:
+        out[RATE] = q[first]
+    elif rate is not None:
+        out[RATE] = np.full(first.size, float(rate))
+    if columns.selected is not None:
+        out["selected"] = drawn[first]
+    if columns.clusters is not None:
+        out["clusters"] = table.texts(columns.clusters)[first]
+    return out
