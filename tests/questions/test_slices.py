@@ -198,22 +198,23 @@ def by_quadrature(y, v, s):
 def test_shrunk_means_against_quadrature():
     y = np.array([0.62, 0.75, 0.48, 0.81, 0.66, 0.9])
     se = np.array([0.05, 0.12, 0.03, 0.2, 0.08, 0.07])
-    model, found = shrunk_means(y, se, level=0.9)
+    mean, _, found = shrunk_means(y, se, level=0.9)
     for s, one in enumerate(found):
-        mean, variance = by_quadrature(y, se**2, s)
-        assert one.value == pytest.approx(mean, abs=2e-4)
+        value, variance = by_quadrature(y, se**2, s)
+        assert one.value == pytest.approx(value, abs=2e-4)
         assert one.standard_error**2 == pytest.approx(variance, rel=5e-3)
         assert one.interval[0] < one.value < one.interval[1]
         assert one.interval[1] - one.interval[0] == pytest.approx(2 * 1.645 * one.standard_error, rel=0.1)
-    assert 0.5 < model.mean < 0.85
+    assert 0.5 < mean < 0.85
+    assert found[3].weight < found[2].weight  # the less sure moves more
 
 
 def test_shrinkage_at_its_limits():
-    equal = shrunk_means(np.full(8, 3.0), np.full(8, 0.5), level=0.95)[1]
+    equal = shrunk_means(np.full(8, 3.0), np.full(8, 0.5), level=0.95)[2]
     assert [one.value for one in equal] == pytest.approx([3.0] * 8)
     assert equal[0].standard_error < 0.4
     far = np.arange(6) * 100.0
-    apart = shrunk_means(far, np.full(6, 0.5), level=0.95)[1]
+    apart = shrunk_means(far, np.full(6, 0.5), level=0.95)[2]
     assert [one.value for one in apart] == pytest.approx(far, abs=0.02)
     assert apart[0].weight > 0.999
     with pytest.raises(InputError, match="at least 4 means"):
@@ -245,7 +246,7 @@ def test_shrunk_intervals_cover_on_average_and_the_values_are_closer(between):
     for _ in range(500):
         theta = 4 + between * rng.standard_normal(10)
         y = theta + se * rng.standard_normal(10)
-        found = shrunk_means(y, se, level=0.95)[1]
+        found = shrunk_means(y, se, level=0.95)[2]
         covered.append(np.mean([one.interval[0] <= t <= one.interval[1] for one, t in zip(found, theta, strict=True)]))
         shrunk = np.array([one.value for one in found])
         gain.append(np.mean((y - theta) ** 2) - np.mean((shrunk - theta) ** 2))

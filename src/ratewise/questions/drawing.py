@@ -495,12 +495,6 @@ def pool_size(looked: Mask) -> dict[str, Floats]:
     return {} if looked.all() else {POOL_SIZE: np.full(looked.size, float(looked.size))}
 
 
-def first_items(ids: NDArray[Any], count: int, seed: int) -> Mask:
-    """Choose so many items by a hash of seed and item that is independent of the draw."""
-    look, r = uniform(ids, seed=f"{seed}:look"), uniform(ids, seed=seed)
-    return cut_after(look, r, count).keeps(look, r)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedRows:
     """The rates of a table's rows, and the weak ratings that say which rows these are.

@@ -8,9 +8,9 @@ share it so that one more unit of money would help each the same (`sum`), or so 
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ import scipy
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.clusters import Codes
 from ratewise.core.document import Column, DataTable, Part, Sentence, noted
-from ratewise.core.draw import draw, whole_items
+from ratewise.core.draw import LineCounts, uniform
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import OBJECTIVES, Estimand, Objective, Recalibration
 from ratewise.core.policy import Problem
@@ -28,17 +28,16 @@ from ratewise.core.result import Result
 from ratewise.errors import InputError, PolicyError, TableError
 from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
-from ratewise.questions.drawing import OVER, Drawn, first_items, pool_size, undrawn
+from ratewise.questions.drawing import OVER, Drawn, in_bin, one_line_end, pool_size, prices_of, undrawn
 from ratewise.questions.goal import ONE_GOAL, PlanGoal, target_of
 from ratewise.questions.people import made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.policies import AnyPlan, PlannedPolicy
 from ratewise.questions.rated import POOL_SIZE, Strong, plain_numbers
-from ratewise.questions.slices import slice_names
+from ratewise.questions.slices import slice_called, slice_names
 from ratewise.questions.transfer import Transfer, check_rates
 from ratewise.tables import Table, TableLike, read_table
-from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 _ROUNDS = 4  # of sharing the money, each by what the plans of the last one expect
@@ -63,15 +62,10 @@ class PlannedSlice(Result):
         return None if self.plan is None else self.plan.policies[self.plan.recommendation]
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        p, out = self.policy, Result.to_dict(self)
         numbers = ("expected_se", "items", "strong_labels", "spend", "mean_rate")
-        return (
-            {name: value for name, value in out.items() if name != "plan"}
-            | {"recommendation": None if self.plan is None else self.plan.recommendation}
-            | {name: None if p is None else getattr(p, name) for name in numbers}
-            | {"plan": out["plan"]}
-        )
+        taken = {"recommendation": None if self.plan is None else self.plan.recommendation}
+        taken |= {name: None if self.policy is None else getattr(self.policy, name) for name in numbers}
+        return Result.to_dict(self) | taken
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -115,10 +109,7 @@ class SlicePlan(AnyPlan):
         return [p for one in self.slices if (p := one.policy) is not None]
 
     def __getitem__(self, name: str) -> PlannedSlice:
-        for one in self.slices:
-            if one.name == name:
-                return one
-        raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
+        return slice_called(name, self.slices)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON; `draw` takes it back."""
@@ -132,7 +123,6 @@ class SlicePlan(AnyPlan):
         return [{name: x for name, x in one.to_dict().items() if name != "plan"} for one in self.slices]
 
     def summary(self) -> str:
-        """One line for people."""
         out = [one.name for one in self.slices if not one.reached]
         short = f"; out of reach: {', '.join(out)}" if out else ""
         return (
@@ -212,18 +202,16 @@ def plan_slices(
     columns = PilotColumns(
         weak, ready.strong, uncertainty, calibrate, tuple(features), seed, tuple(text), Learner.said(learner)
     )
+    asked = {"weak_cost": weak_cost, "strong_cost": strong_cost, "floor": floor, "estimand": estimand}
     parts = [
-        _SliceRows(
-            name, _rows(read, columns, np.asarray(groups == name)), columns, words, sizes[name],
-            weak_cost, strong_cost, floor, estimand,
-        )
+        _SliceRows(name, _rows(read, columns, np.asarray(groups == name)), columns, words, sizes[name], asked)
         for name in names
-    ]  # fmt: skip
+    ]
     notes: tuple[str, ...] = ()
     if budget is not None:
         made, notes = _shared(parts, number(budget, name="budget", above=0), objective, weights)
     else:
-        targets = _targets(names, target_se)
+        targets = _by_name(target_se, names, "target_se", above=0)
         made = [one.planned(target_se=targets[one.name]) for one in parts]
     few = [one.name for one in made if one.plan is not None and one.plan.basis["labels"] < 50]
     if few:
@@ -245,10 +233,7 @@ class _SliceRows:
     columns: PilotColumns
     words: Meaning
     size: float | None
-    weak_cost: float
-    strong_cost: float
-    floor: float | None
-    estimand: Estimand
+    asked: dict[str, Any]  # prices, floor and estimand
 
     @cached_property
     def pilot(self) -> Pilot:
@@ -262,7 +247,7 @@ class _SliceRows:
         except InputError as error:
             if target_se is None or self.size is None or not isinstance(error, PolicyError):
                 return PlannedSlice(self.name, self.size, target_se, None, False, str(error))
-        best = self._plan(self.size * (self.weak_cost + self.strong_cost), None)
+        best = self._plan(self.size * (self.asked["weak_cost"] + self.asked["strong_cost"]), None)
         se = best.policies[best.recommendation].expected_se
         why = (
             f"{target_se:g} cannot be reached with {self.size:,.0f} items: strong ratings on all of them give {se:.4g}"
@@ -270,17 +255,15 @@ class _SliceRows:
         return PlannedSlice(self.name, self.size, target_se, best, False, why)
 
     def _plan(self, budget: float | None, target_se: float | None) -> Plan:
-        goal = PlanGoal.of(
-            self.weak_cost, self.strong_cost, budget=budget, target_se=target_se, pool_size=self.size,
-            estimand=self.estimand, floor=self.floor,
-        )  # fmt: skip
+        goal = PlanGoal.of(budget=budget, target_se=target_se, pool_size=self.size, **self.asked)
         return plan_mean(self.table, self.pilot, self.columns, goal, words=self.words)
 
     def curve(self) -> "Curve":
         """What money buys in the slice."""
         return Curve.of(
-            self.pilot.error, variance=self.pilot.variance, weak_cost=self.weak_cost, strong_cost=self.strong_cost,
-            pool_size=math.inf if self.size is None else self.size, own_mean=self.estimand == "pool",
+            self.pilot.error, variance=self.pilot.variance, weak_cost=self.asked["weak_cost"],
+            strong_cost=self.asked["strong_cost"], pool_size=math.inf if self.size is None else self.size,
+            own_mean=self.asked["estimand"] == "pool",
         )  # fmt: skip
 
 
@@ -311,34 +294,31 @@ def _pool_sizes(
     if isinstance(sizes, str):
         choice(sizes, ("table",), name="pool_sizes")
         return {name: float(count) for name, count in counts.items()}
-    _check_names(sizes, counts, "pool_sizes")
-    return {name: number(sizes[name], name=f"pool_sizes[{name!r}]", minimum=1) for name in counts}
+    return dict(_by_name(sizes, list(counts), "pool_sizes", minimum=1))
 
 
-def _targets(names: Sequence[str], target_se: float | Mapping[str, float] | None) -> dict[str, float]:
-    if isinstance(target_se, Mapping):
-        _check_names(target_se, names, "target_se")
-        return {name: number(target_se[name], name=f"target_se[{name!r}]", above=0) for name in names}
-    return dict.fromkeys(names, number(target_se, name="target_se", above=0))
-
-
-def _check_names(given: Mapping[str, float], names: Mapping[str, int] | Sequence[str], what: str) -> None:
+def _by_name(
+    given: float | Mapping[str, float] | None, names: Sequence[str], what: str, **limit: float
+) -> dict[str, float]:
+    """A number for every slice: its own, by name, or one for all."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, number(given, name=what, **limit))
     lost, extra = [name for name in names if name not in given], [name for name in given if name not in names]
     if lost or extra:
         raise InputError(
             f"{what} must name every slice and no other; "
             + (f"missing: {', '.join(lost)}" if lost else f"not in the table: {', '.join(extra)}")
         )
+    return {name: number(given[name], name=f"{what}[{name!r}]", **limit) for name in names}
 
 
 def _shared(
     parts: Sequence[_SliceRows], budget: float, objective: Objective, weights: Mapping[str, float] | None
 ) -> tuple[list[PlannedSlice], tuple[str, ...]]:
     """One budget for all slices that have a usable pilot, shared again by what the plans expect from residuals."""
-    if weights is not None:
-        _check_names(weights, [one.name for one in parts], "weights")
-        if objective == "worst":
-            raise InputError("weights are for objective 'sum'; the worst slice is the worst whatever it weighs")
+    each = _by_name(1.0 if weights is None else weights, [one.name for one in parts], "weights", above=0)
+    if weights is not None and objective == "worst":
+        raise InputError("weights are for objective 'sum'; the worst slice is the worst whatever it weighs")
     curves: dict[str, Curve] = {}
     made: dict[str, PlannedSlice] = {}
     for one in parts:
@@ -348,7 +328,7 @@ def _shared(
             made[one.name] = PlannedSlice(one.name, one.size, None, None, False, str(error))
     if not curves:
         raise InputError(f"no slice has a pilot to plan from; the first says: {made[parts[0].name].reason}")
-    w = [1.0 if weights is None else number(weights[name], name=f"weights[{name!r}]", above=0) for name in curves]
+    w = [each[name] for name in curves]
     for _ in range(_ROUNDS):
         spends = dict(zip(curves, shared_budgets(list(curves.values()), budget, w, objective), strict=True))
         made |= {one.name: one.planned(budget=spends[one.name]) for one in parts if one.name in curves}
@@ -472,51 +452,35 @@ def shared_budgets(curves: Sequence[Curve], budget: float, weights: Sequence[flo
     fewest = sum(curve.strong_cost for curve in curves)
     if budget < fewest:
         raise InputError(f"budget {budget:g} is too small for one strong rating in every slice ({fewest:g})")
-    spends = _by_multiplier(curves, budget, weights) if objective == "sum" else _by_target(curves, budget)
-    spends = [max(b, curve.strong_cost) for b, curve in zip(spends, curves, strict=True)]
-    return _exactly(spends, curves, budget)
+    J = [curve.strong_cost * curve.problem.variance for curve in curves]
+    if objective == "sum":  # least Σ w error(b): every slice spends until w times its slope is the common multiplier
+        guess = 2 * math.log(sum(math.sqrt(w * x) for x, w in zip(J, weights, strict=True)) / budget)
+    else:  # one squared error for all; a slice that cannot reach it is rated whole
+        guess = math.log(sum(J) / budget)
 
+    def spends(log: float) -> list[float]:
+        x = math.exp(log)
+        if objective == "sum":
+            return [curve.spend_at(x / w) for curve, w in zip(curves, weights, strict=True)]
+        return [min(curve.spend_for(x), curve.most) for curve in curves]
 
-def _by_multiplier(curves: Sequence[Curve], budget: float, weights: Sequence[float]) -> list[float]:
-    """Least Σ w error(b): every slice spends until w times its slope is the common multiplier."""
+    def left(log: float) -> float:
+        return budget - sum(spends(log))
 
-    def spends(log_multiplier: float) -> list[float]:
-        m = math.exp(log_multiplier)
-        return [curve.spend_at(m / w) for curve, w in zip(curves, weights, strict=True)]
-
-    J = [w * c.strong_cost * c.problem.variance for c, w in zip(curves, weights, strict=True)]
-    guess = 2 * math.log(sum(math.sqrt(x) for x in J) / budget)
-    return spends(_root(lambda x: budget - sum(spends(x)), guess))
-
-
-def _by_target(curves: Sequence[Curve], budget: float) -> list[float]:
-    """One squared error for all; a slice that cannot reach it is rated whole."""
-
-    def spends(log_error: float) -> list[float]:
-        return [min(curve.spend_for(math.exp(log_error)), curve.most) for curve in curves]
-
-    guess = math.log(sum(c.strong_cost * c.problem.variance for c in curves) / budget)
-    return spends(_root(lambda x: budget - sum(spends(x)), guess))
-
-
-def _root(excess: Callable[[float], float], guess: float) -> float:
-    """Root of an increasing function of a logarithm."""
     low, high = guess - math.log(_RANGE), guess + math.log(_RANGE)
-    if excess(low) >= 0:
-        return low
-    if excess(high) <= 0:
-        return high
-    return float(scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE))
+    if left(low) >= 0:
+        found = low
+    else:
+        found = high if left(high) <= 0 else float(scipy.optimize.brentq(left, low, high, xtol=_TOLERANCE))
+    return _exactly([max(b, c.strong_cost) for b, c in zip(spends(found), curves, strict=True)], curves, budget)
 
 
 def _exactly(spends: list[float], curves: Sequence[Curve], budget: float) -> list[float]:
     """Budgets that add up exactly: what is left over, or short, is shared in proportion."""
     for _ in range(len(curves)):
         total, room = sum(spends), [b < c.most for b, c in zip(spends, curves, strict=True)]
-        if abs(total - budget) <= _TOLERANCE * budget:
-            break
         loose = sum(b for b, r in zip(spends, room, strict=True) if r)
-        if loose <= 0:
+        if abs(total - budget) <= _TOLERANCE * budget or loose <= 0:
             break
         factor = (loose + budget - total) / loose
         spends = [min(b * factor, c.most) if r else b for b, c, r in zip(spends, curves, room, strict=True)]
@@ -547,28 +511,41 @@ def draw_slices(
     by, transfers = _plans(plan)
     table, ids = undrawn(pool, id_column, ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated"))
     names, groups = slice_names(table, by)
-    parts: list[_DrawnSlice] = []
-    notes: list[str] = []
+    look, r = (uniform(ids, seed=name) for name in (f"{seed}:look", f"{seed}"))
+    columns = {name: np.full(table.rows, np.nan) for name in ("rate", "weight", "weak_calibrated")}
+    parts: list[tuple[Codes, int]] = []  # a slice's rows, and how many of them are looked at
+    expected = spent = planned = 0.0
+    calibrated, notes = True, list[str]()
     for name in names:
-        rows = np.flatnonzero(groups == name)
-        transfer = transfers.get(name)
+        rows, transfer = np.flatnonzero(groups == name), transfers.get(name)
         if transfer is None:
             notes.append(f"slice {name!r} has no plan: its {rows.size:,} items get no rate")
             continue
-        parts.append(_drawn_slice(table, rows, transfer, ids, seed if within_budget else None))
-        notes += [f"slice {name!r}: {note}" for note in parts[-1].notes]
+        needed = transfer.policy == "active" or transfer.weak in table.columns
+        weak, error = (x[rows] for x in transfer.columns(table)) if needed else (r[rows], np.zeros(rows.size))
+        drift = transfer.drift(weak, error) if needed else None
+        if drift is not None and drift.drifted:
+            notes.append(f"slice {name!r}: {drift.summary()}")
+        part, prices = {"r": r[rows], "look": look[rows], "rate": transfer.rates(error)}, prices_of(transfer)
+        end = one_line_end(
+            replace(transfer, budget=None), LineCounts.of(part["look"], part["r"], part["rate"]), partial(in_bin, part),
+            rows.size, within_budget=within_budget,
+        )  # fmt: skip
+        count, mean_rate = int(end.items.sum()), 1.0 if transfer.policy == "base" else float(part["rate"].mean())
+        columns["rate"][rows] = np.where(end.looked(part), part["rate"], np.nan)
+        columns["weak_calibrated"][rows] = weak
+        calibrated &= needed and transfer.calibrates
+        expected, spent = expected + prices.cost(count, end.rate_sum), spent + prices.cost(count, end.asked)
+        planned += prices.cost(transfer.items, transfer.items * mean_rate)
+        parts.append((rows, count))
     if not parts:
         raise TableError(f"no slice of {table.name} is in the plan, which has {', '.join(map(repr, transfers))}")
-    rates, weak = np.full(table.rows, np.nan), np.full(table.rows, np.nan)
-    for part in parts:
-        rates[part.rows] = part.rates
-        if part.weak is not None:
-            weak[part.rows] = part.weak
+    rates, rows_planned, looked_at = columns["rate"], sum(rows.size for rows, _ in parts), sum(n for _, n in parts)
     check_rates(rates)
     looked = ~np.isnan(rates)
-    selected = draw(np.where(looked, rates, 0.0), ids, seed=seed) & looked
-    expected = sum(part.weak_spend + part.strong_cost * float(np.nansum(part.rates)) for part in parts)
-    planned = sum(part.planned for part in parts)
+    for rows, count in parts:  # in the mean of all planned slices: W_s T/T_s, 1 on average
+        columns["weight"][rows] = rows.size / rows_planned * looked_at / max(count, 1)
+    columns["weight"][~looked] = np.nan
     if expected > OVER * planned:
         notes.append(
             Message(
@@ -576,56 +553,10 @@ def draw_slices(
                 f"with {argument('within_budget')}, or plan with the sizes that slices have in this pool"
             )
         )
-    added: dict[str, Floats | Mask] = {"rate": rates, "selected": selected, **pool_size(looked)}
-    added["weight"] = _weights([part.rows for part in parts], looked)
-    if all(part.weak is not None for part in parts):
-        added["weak_calibrated"] = weak
-    spent = sum(part.weak_spend + part.strong_cost * float(np.count_nonzero(selected[part.rows])) for part in parts)
+    if not calibrated:
+        del columns["weak_calibrated"]
+    added = {"rate": rates, "selected": looked & (r < rates), **pool_size(looked), **columns}
     return Drawn.of(table, added, expected=expected, spend=spent, notes=tuple(notes))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _DrawnSlice:
-    """One slice's rows with their rates, NaN where an item is not looked at."""
-
-    rows: Codes
-    rates: Floats
-    weak: Floats | None  # calibrated, where the plan calibrates
-    weak_spend: float
-    strong_cost: float
-    planned: float
-    notes: tuple[str, ...]
-
-
-def _drawn_slice(table: Table, rows: Codes, transfer: Transfer, ids: Texts, seed: int | None) -> _DrawnSlice:
-    """The part of a slice that is looked at; with a seed, only as many items as planned."""
-    needed = transfer.policy == "active" or transfer.weak in table.columns
-    weak, error = (x[rows] for x in transfer.columns(table)) if needed else (np.zeros(rows.size), np.zeros(rows.size))
-    drift = transfer.drift(weak, error) if needed else None
-    rates = transfer.rates(error)
-    c_g, c_h = transfer.weak_cost * (transfer.policy != "base"), transfer.strong_cost
-    mean_rate = 1.0 if transfer.policy == "base" else float(rates.mean())
-    planned = transfer.items * (c_g + c_h * mean_rate)
-    if seed is not None and transfer.policy != "base" and whole_items(transfer.items) < rows.size:
-        rates = np.where(first_items(ids[rows], int(whole_items(transfer.items)), seed), rates, np.nan)
-    return _DrawnSlice(
-        rows=rows,
-        rates=rates,
-        weak=weak if needed and transfer.calibrates else None,
-        weak_spend=c_g * float(np.count_nonzero(~np.isnan(rates))),
-        strong_cost=c_h,
-        planned=planned,
-        notes=(drift.summary(),) if drift is not None and drift.drifted else (),
-    )
-
-
-def _weights(parts: Sequence[Codes], looked: Mask) -> Floats:
-    """What each item counts in the mean of all planned slices: W_s T/T_s, 1 on average; none where not looked at."""
-    out = np.full(looked.size, np.nan)
-    total, T = sum(rows.size for rows in parts), int(looked.sum())
-    for rows in parts:
-        out[rows] = rows.size / total * T / max(int(np.count_nonzero(looked[rows])), 1)
-    return np.where(looked, out, np.nan)
 
 
 def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Transfer | None]]:

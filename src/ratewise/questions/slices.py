@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy
@@ -18,7 +18,7 @@ from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
-from ratewise.core.ratings import Mask, Ratings
+from ratewise.core.ratings import Ratings
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.covariates import TextColumns
@@ -56,13 +56,6 @@ class Shrunk:
     interval: tuple[float, float]
     weight: float
     interval_kind = "shrunk"
-
-    def within(self, bounds: tuple[float, float] | None) -> "Shrunk":
-        """The value with its interval cut at the ends of the scale."""
-        if bounds is None:
-            return self
-        low, high = bounds
-        return replace(self, interval=(max(self.interval[0], low), min(self.interval[1], high)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,7 +109,6 @@ class Slice(Result):
         return out
 
     def summary(self) -> str:
-        """The slice's name and what is known of it."""
         if self.value is None:
             return f"{self.name}: no estimate: {self.reason}"
         if self.interval is None:
@@ -138,17 +130,13 @@ class Slices(Result):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Slice:
-        for one in self.slices:
-            if one.name == name:
-                return one
-        raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in self.slices)}")
+        return slice_called(name, self.slices)
 
     def _rows(self) -> list[dict[str, Any]]:
         rows = [{"by": self.by} | one.to_dict() for one in self.slices]
         return [{name: x for name, x in row.items() if name != "unshrunk"} for row in rows]
 
     def summary(self) -> str:
-        """A line for each slice and one for the whole, for people."""
         return "\n".join([*(one.summary() for one in self.slices), f"all: {self.overall.summary()}"])
 
     def document(self) -> list[Part]:
@@ -180,6 +168,22 @@ class Slices(Result):
 
 
 _BAR = 32  # signs of an interval's bar
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_One = TypeVar("_One", bound=_Named)
+
+
+def slice_called(name: str, slices: Sequence[_One]) -> _One:
+    """The slice of this name."""
+    for one in slices:
+        if one.name == name:
+            return one
+    raise InputError(f"there is no slice {name!r}; there are {', '.join(repr(one.name) for one in slices)}")
 
 
 def estimate_slices(
@@ -247,10 +251,12 @@ def estimate_slices(
     how.refuse_idle_pool_size()
     if estimand == "pool" and "weight" in rated.table.columns:  # slices that were looked at in proportions of their own
         rated.pool.refuse_left_out("its slices")
-    sliced = _Sliced(rated, groups, how, recalibrate, fewest, known)
-    overall = sliced.overall()
-    found, more = sliced.slices(simultaneous)
-    read_as = rated.notes(how)
+    read_as, own = rated.notes(how), rated.how(how)
+    if in_proportion(groups, rated.looked):
+        overall = estimate_rated(rated.items, own, recalibrate, known)
+    else:  # by the slices' sizes, where they were looked at unevenly
+        overall = whole(rated.items, groups[rated.rows], groups, own, recalibrate)
+    found, more = _each(rated, groups, how, recalibrate, known, fewest, simultaneous=simultaneous)
     notes = read_as + text_notes(rated.items, text, known) + more + _about_all(rated.items, overall, found)
     if shrink:
         found, more = _shrunk(found, how.level)
@@ -260,68 +266,47 @@ def estimate_slices(
     return Slices(by, tuple(found), overall, how.level, simultaneous, shrink, notes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sliced:
-    """A rated table with the slice of every row, and how to estimate."""
-
-    rated: RatedTable
-    all_groups: Texts  # of all rows of the table
-    how: EstimateOptions
-    recalibrate: Recalibration
-    fewest: int  # strong ratings of a slice that has an estimate
-    text: TextColumns | None = None  # of the items
-
-    @property
-    def groups(self) -> Texts:
-        """Slices of the items."""
-        return self.all_groups[self.rated.rows]
-
-    def overall(self) -> Estimate:
-        """The mean of all rows: of those looked at, or by the slices' sizes where they were looked at unevenly."""
-        items = self.rated.items
-        if not in_proportion(self.all_groups, self.rated.looked):
-            return whole(items, self.groups, self.all_groups, self.rated.how(self.how), self.recalibrate)
-        return estimate_rated(items, self.rated.how(self.how), self.recalibrate, self.text)
-
-    def slices(self, simultaneous: bool) -> tuple[list[Slice], tuple[str, ...]]:
-        """Every slice, and what there is to say about their levels."""
-        items, how, groups = self.rated.items, self.rated.how(self.how), self.groups
-        masks = _masks(groups)
-        if self.recalibrate != "none":  # learned from all slices together
-            items = replace(items, weak=recalibrated(items, kind=self.recalibrate, seed=how.seed, text=self.text))
-            how = without_second_line(how)
-        labels = {name: int(np.count_nonzero(~np.isnan(items.strong[mask]))) for name, mask in masks.items()}
-        answered = sum(count >= self.fewest for count in labels.values())
-        notes: tuple[str, ...] = ()
-        if simultaneous:
-            level, notes = _each_level(how.level, answered, items.clusters, groups)
-            how = replace(how, level=level)
-        found = [self._slice(name, items.part(mask), labels[name], how) for name, mask in masks.items()]
-        return found, notes
-
-    def _slice(self, name: str, items: Ratings, labels: int, how: EstimateOptions) -> Slice:
-        count, fewest = items.items, self.fewest
-        if labels < fewest:
-            many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
-            return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
+def _each(
+    rated: RatedTable, all_groups: Texts, how: EstimateOptions, recalibrate: Recalibration, text: TextColumns | None,
+    fewest: int, *, simultaneous: bool,
+) -> tuple[list[Slice], tuple[str, ...]]:  # fmt: skip
+    """Every slice, and what there is to say about their levels; one with less than `fewest` labels has no estimate."""
+    items, how, groups = rated.items, rated.how(how), all_groups[rated.rows]
+    if recalibrate != "none":  # learned from all slices together
+        items = replace(items, weak=recalibrated(items, kind=recalibrate, seed=how.seed, text=text))
+        how = without_second_line(how)
+    names, code = np.unique(groups.astype(np.str_), return_inverse=True)
+    number_of = {str(name): k for k, name in enumerate(names)}
+    parts = {name: items.part(np.asarray(code == number_of[name])) for name in in_order(number_of)}
+    notes: tuple[str, ...] = ()
+    if simultaneous:
+        level, notes = _each_level(
+            how.level, sum(part.labels >= fewest for part in parts.values()), items.clusters, groups
+        )  # fmt: skip
+        how = replace(how, level=level)
+    found = []
+    for name, part in parts.items():
+        own = how
         if how.pool_size is not None:
-            others = int(np.count_nonzero(self.all_groups[~self.rated.rows] == name))
-            how = replace(how, pool_size=how.pool_size / self.rated.pool.rows * (count + others))
-        try:
-            found = estimate_rated(items, how)
-        except InputError as error:  # this slice's own data; the others are answered all the same
-            return Slice(name, count, labels, None, str(error))
-        found = found.within(found.bounds)
-        if self.recalibrate != "none":
-            found = replace(found, method=f"{found.method}, {self.recalibrate} recalibrated")
-        return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))
+            others = int(np.count_nonzero(all_groups[~rated.rows] == name))
+            own = replace(how, pool_size=how.pool_size / rated.pool.rows * (part.items + others))
+        found.append(_slice(name, part, own, recalibrate, fewest))
+    return found, notes
 
 
-def _masks(groups: Texts) -> dict[str, Mask]:
-    """The rows of every slice, in the order they are told."""
-    numbers = {name: k for k, name in enumerate(in_order(groups.tolist()))}
-    at = np.fromiter(map(numbers.__getitem__, groups.tolist()), dtype=np.intp, count=groups.size)
-    return {name: np.asarray(at == k) for name, k in numbers.items()}
+def _slice(name: str, part: Ratings, how: EstimateOptions, recalibrate: Recalibration, fewest: int) -> Slice:
+    count, labels = part.items, part.labels
+    if labels < fewest:
+        many = "no strong rating" if labels == 0 else f"only {labels} strong rating{'s' if labels > 1 else ''}"
+        return Slice(name, count, labels, None, f"{many}; at least {fewest} are needed")
+    try:
+        found = estimate_rated(part, how)
+    except InputError as error:  # this slice's own data; the others are answered all the same
+        return Slice(name, count, labels, None, str(error))
+    found = found.within(found.bounds)
+    if recalibrate != "none":
+        found = replace(found, method=f"{found.method}, {recalibrate} recalibrated")
+    return Slice(name, count, labels, found, None if found.interval is not None else "; ".join(found.notes))
 
 
 def _about_all(items: Ratings, overall: Estimate, found: Sequence[Slice]) -> tuple[str, ...]:
@@ -355,13 +340,15 @@ def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, .
         return found, (f"not shrunk: that needs {FEWEST_TO_SHRINK} slices with an interval, and there are {len(use)}",)
     estimates = [one.estimate for one in use if one.estimate is not None]
     value = np.array([e.value for e in estimates])
-    model, shrunk = shrunk_means(value, np.array([_error(e) for e in estimates]), level=level)
+    mean, between, shrunk = shrunk_means(value, np.array([_error(e) for e in estimates]), level=level)
     known = [e.bounds for e in estimates if e.bounds is not None]
-    bounds = (min(low for low, _ in known), max(high for _, high in known)) if len(known) == len(use) else None
-    by_name = {one.name: s.within(bounds) for one, s in zip(use, shrunk, strict=True)}
+    if len(known) == len(use):
+        ends = min(low for low, _ in known), max(high for _, high in known)
+        shrunk = [replace(s, interval=(max(s.interval[0], ends[0]), min(s.interval[1], ends[1]))) for s in shrunk]
+    by_name = {one.name: s for one, s in zip(use, shrunk, strict=True)}
     note = (
-        f"shrunk toward {model.mean:.4f}; slices differ by a standard deviation of about {model.between:.4f} beyond "
-        "chance; the intervals hold on average over slices, the unshrunk values stand beside"
+        f"shrunk toward {mean:.4f}; slices differ by a standard deviation of about {between:.4f} beyond chance; the "
+        "intervals hold on average over slices, the unshrunk values stand beside"
     )
     return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)
 
@@ -415,16 +402,8 @@ def in_order(groups: Iterable[str]) -> list[str]:
 # it shrinks a little less than the best guess of A would, which is what makes the intervals hold on average.
 
 
-@dataclass(frozen=True, slots=True)
-class ShrinkModel:
-    """Posterior mean of μ and median of sqrt(A)."""
-
-    mean: float
-    between: float
-
-
-def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[ShrinkModel, list[Shrunk]]:
-    """Posterior mean, standard deviation and interval of every θ_s.
+def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[float, float, list[Shrunk]]:
+    """Posterior mean of μ, median of sqrt(A), and mean, standard deviation and interval of every θ_s.
 
     Limiting cases: equal values shrink to one value; values far apart for their errors stay as they are.
     """
@@ -434,10 +413,17 @@ def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[Shrin
     if not np.all(errors > 0):
         raise InputError("shrinkage needs a positive standard error of every mean")
     y, v = values, errors**2
-    A, p = _posterior(y, v)
+    # A grid over A in equal steps of x = A/(A + scale), which ends where A does not, with its posterior probabilities.
+    scale = float(np.median(v)) + float(np.var(y))
+    x = (np.arange(_POINTS) + 0.5) / _POINTS
+    A = scale * x / (1 - x)
     inverse = 1.0 / (v + A[:, None])  # grid × means
     total = inverse.sum(axis=1)
     mu = (inverse @ y) / total
+    Q = (inverse * (y - mu[:, None]) ** 2).sum(axis=1)
+    log = 0.5 * np.log(inverse).sum(axis=1) - 0.5 * np.log(total) - 0.5 * Q - 2 * np.log(1 - x)  # dA = scale dx/(1−x)²
+    p = np.exp(log - log.max())
+    p /= p.sum()
     kept = A[:, None] * inverse  # 1 − B: the weight of a mean's own value, given A
     centre = kept * y + (1 - kept) * mu[:, None]
     variance = kept * v + (1 - kept) ** 2 / total[:, None]
@@ -445,22 +431,7 @@ def shrunk_means(values: Floats, errors: Floats, *, level: float) -> tuple[Shrin
     sd = np.sqrt(p @ (variance + (centre - value) ** 2))
     ends = [_interval(p, centre[:, s], np.sqrt(variance[:, s]), level) for s in range(y.size)]
     shrunk = [Shrunk(float(value[s]), float(sd[s]), ends[s], float(p @ kept[:, s])) for s in range(y.size)]
-    middle = int(np.searchsorted(np.cumsum(p), 0.5))
-    return ShrinkModel(float(p @ mu), math.sqrt(float(A[middle]))), shrunk
-
-
-def _posterior(y: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """A grid over A and its posterior probabilities: equal steps in x = A/(A + scale), which ends where A does not."""
-    scale = float(np.median(v)) + float(np.var(y))
-    x = (np.arange(_POINTS) + 0.5) / _POINTS
-    A = scale * x / (1 - x)
-    inverse = 1.0 / (v + A[:, None])
-    total = inverse.sum(axis=1)
-    mu = (inverse @ y) / total
-    Q = (inverse * (y - mu[:, None]) ** 2).sum(axis=1)
-    log = 0.5 * np.log(inverse).sum(axis=1) - 0.5 * np.log(total) - 0.5 * Q - 2 * np.log(1 - x)  # dA = scale dx/(1−x)²
-    p = np.exp(log - log.max())
-    return A, p / p.sum()
+    return float(p @ mu), math.sqrt(float(A[int(np.searchsorted(np.cumsum(p), 0.5))])), shrunk
 
 
 def _interval(p: Floats, centre: Floats, sd: Floats, level: float) -> tuple[float, float]:
