@@ -7,7 +7,7 @@ import pytest
 
 import ratewise as rw
 
-FOLDER = Path(os.environ.get("RATEWISE_DATA") or Path(__file__).parents[3].parent / "shared" / "data")
+FOLDER = Path(os.environ.get("RATEWISE_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 TOLERANCE = 0.004
 
 TABLE_3 = {  # random with raw g, random after Platt, active after Platt with u = g(1−g)
