@@ -23,7 +23,7 @@ from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import MissingAnswersError
-from ratewise.questions.export_terms import ExportTerms, Pooled, estimate_pooled, widened
+from ratewise.questions.export_terms import ExportTerms, Pooled, as_reported, estimate_pooled, widened
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
@@ -85,14 +85,15 @@ def level_at_stop(wanted: Target) -> float:
 def estimate_history(history: History, wanted: Target, *, level: float | None = None) -> Estimate | None:
     """The estimate from all closed rounds; `None` before the first strong rating."""
     at = wanted.level if level is None else level
-    return history.once(("estimate", wanted, at), lambda: _estimate(pooled_rounds(history, wanted), at))
+    pooled = pooled_rounds(history, wanted)
 
+    def compute() -> Estimate | None:
+        try:
+            return None if pooled is None else estimate_pooled(pooled, level=at)
+        except MissingAnswersError:
+            return None
 
-def _estimate(pooled: Pooled | None, level: float | None = None) -> Estimate | None:
-    try:
-        return None if pooled is None else estimate_pooled(pooled, level=level)
-    except MissingAnswersError:
-        return None
+    return history.once(("estimate", wanted, at), compute)
 
 
 def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
@@ -163,7 +164,13 @@ def anytime_estimate(history: History, wanted: Target, *, more: bool = False) ->
 
 def final_estimate(history: History, wanted: Target, look: Look) -> Estimate | None:
     """The estimate with the interval that the campaign ends with."""
-    return history.once(("look", wanted, look), lambda: _estimate(pooled_of(history, wanted, look)))
+
+    def compute() -> Estimate | None:
+        pooled = pooled_of(history, wanted, look)
+        found = None if pooled is None else estimate_history(history, wanted, level=pooled.terms.level_at)
+        return None if pooled is None or found is None else as_reported(found, pooled.terms)
+
+    return history.once(("look", wanted, look), compute)
 
 
 def level_and_room(history: History, wanted: Target, look: Look) -> tuple[float, float]:

@@ -104,9 +104,15 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
             pool_size=t.pool_size, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
             clusters=pooled.clusters,
         )  # fmt: skip
-    found = with_known(found, t.known, t.known_mean, t.pool_size)
-    found = widened(found, at, t.unseen, ends)
-    return replace(found, level=t.level, interval_method=f"anytime ({found.interval_method})") if t.anytime else found
+    return as_reported(with_known(found, t.known, t.known_mean, t.pool_size), t)
+
+
+def as_reported(found: Estimate, terms: ExportTerms) -> Estimate:
+    """The estimate at `level_at` with the room and the name of its interval."""
+    found = widened(found, terms.level_at, terms.unseen, (terms.low, terms.high))
+    if not terms.anytime:
+        return found
+    return replace(found, level=terms.level, interval_method=f"anytime ({found.interval_method})")
 
 
 def widened(found: Estimate, level: float, unseen: float, bounds: tuple[float, float]) -> Estimate:
