@@ -49,7 +49,7 @@ def test_what_the_database_refuses_is_told_in_one_line_and_nothing_is_kept(store
     row = {"position": 0, "step": 1, "holder": "ann", "until": 5.0}
 
     def twice():
-        with store.together(), store.writing() as connection:
+        with store.writing() as connection:
             LEND.many(connection, [row])
             LEND.many(connection, [row])
 
@@ -61,7 +61,7 @@ def test_what_the_database_refuses_is_told_in_one_line_and_nothing_is_kept(store
 
 def test_writes_that_go_together_are_one_entry_of_the_record(store):
     before = int(store.head().split("-")[0])
-    with store.together():
+    with store.writing():
         store.note("one")
         store.note("two")
         assert [text for _, text in store.notes()] == ["one", "two"]  # seen by those who write

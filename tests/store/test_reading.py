@@ -29,7 +29,7 @@ def test_a_round_and_its_batches(asked):
     assert [(r.number, r.items) for r in asked.rounds()] == [(1, None)]
     assert asked.rounds(after=1) == []
     assert [(b.first, b.end, b.drawn, b.cost) for b in asked.batches(1)] == [(0, 4, False, 20)]
-    assert asked.open_questions() == (4, 0)
+    assert asked.open_by_step() == {0: 4}
     rows = asked.item_rows(0, 4, 1)
     np.testing.assert_array_equal(rows.numbers, np.arange(8.0).reshape(4, 2))
     assert np.isnan(rows.values).all()

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ratewise.errors import StoreError
-from ratewise.store import store as module
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.queue import Refit
 from ratewise.store.replay import check_record
@@ -12,9 +11,7 @@ from ratewise.store.replay import check_record
 SAID = np.random.default_rng(1).random(10)
 
 
-@pytest.mark.parametrize("each", [3, 20_000])
-def test_a_refit_is_read_as_it_was_kept_and_only_once(store, monkeypatch, each):
-    monkeypatch.setattr(module, "_REFIT_EACH", each)
+def test_a_refit_is_read_as_it_was_kept_and_only_once(store):
     memory = MemoryQueue(np.zeros(10), later_raters=1)
     for queue in (store, memory):
         assert queue.keep_refit(Refit(2, 100, SAID))

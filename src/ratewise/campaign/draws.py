@@ -16,7 +16,7 @@ from ratewise.design.rounds import RoundDraw, draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
 from ratewise.design.seen import Rule
 from ratewise.store.money import total
-from ratewise.store.queue import AgainRows, Batch, NewAgain, NewBatch, NewDraws, Units
+from ratewise.store.queue import AgainRows, Batch, NewBatch, NewDraws, Units
 
 
 def draw_batch(history: History, now: Round, looked: LookedItems, worst: Units) -> RoundDraw:
@@ -64,7 +64,7 @@ def _by_rule(
     return [last], draw_exact_round(rule, history.seen, x, uniform, money=money, prices=prices)
 
 
-def second_draw(history: History, now: Round, worst: Units) -> NewAgain:
+def second_draw(history: History, now: Round, worst: Units) -> AgainRows:
     """Draw among the items that were passed over; `worst` has the highest prices of all items and raters."""
     plan, seen = now.plan, history.seen
     assert seen is not None
@@ -73,8 +73,7 @@ def second_draw(history: History, now: Round, worst: Units) -> NewAgain:
     prices = worst[:, -1].astype(np.float64)
     made = draw_again(plan.rule, seen, over, history.looked.uniform, plan.again, money=float(plan.spend), prices=prices)
     assert made.factor is not None
-    rows = AgainRows(np.flatnonzero(over), made.rates, made.asked)
-    return NewAgain(now.number, plan.again, rows, worst[over, -1], made.factor)
+    return AgainRows(np.flatnonzero(over), made.rates, made.asked, worst[over, -1], made.factor)
 
 
 def new_batch(now: Round, first: int, worst: Units) -> NewBatch:

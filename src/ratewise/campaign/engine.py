@@ -172,7 +172,7 @@ class Engine:
         """Do what the planner says until it waits; the reason where it is done."""
         if not await patiently(self.store.leads):
             ended = await patiently(lambda: self.store.meta("ended"))
-            return ended if ended is not None and not any(await patiently(self.store.open_questions)) else None
+            return ended if ended is not None and not any((await patiently(self.store.open_by_step)).values()) else None
         while True:
             # As one: after a failure the log is looked at again, which may have what was thought to have failed.
             action = await patiently(self._step)

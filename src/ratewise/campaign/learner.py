@@ -25,8 +25,9 @@ from ratewise.learn.embeddings import Learner, Vault
 from ratewise.learn.features import Coding
 from ratewise.learn.texts import TextReading, read_texts
 from ratewise.store import audit
+from ratewise.store.memory import PlanningQueue
 from ratewise.store.money import shown, to_units
-from ratewise.store.queue import PlanningQueue, Refit
+from ratewise.store.queue import Refit
 from ratewise.store.store import Store
 from ratewise.tables import Relation
 
@@ -118,7 +119,7 @@ class Refits:
 
 def keep(store: Store, made: Refit) -> None:
     """Write a refit down, with a note for users."""
-    with store.together():
+    with store.writing():
         if store.keep_refit(made):
             rounds = "the first round" if made.round == 1 else f"{made.round} closed rounds"
             store.note(f"a model was trained on the {made.labels:,} labels of {rounds}")

@@ -11,7 +11,8 @@ from ratewise.campaign.draws import draw_batch, new_batch, new_draws, second_dra
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.learner import Refits
 from ratewise.core.checks import Floats
-from ratewise.store.queue import Batch, PlanningQueue, Units
+from ratewise.store.memory import PlanningQueue
+from ratewise.store.queue import Batch, Units
 
 
 class Items(Protocol):
@@ -99,7 +100,8 @@ class Reader:
             return queue.draw(replace(new, known=items.known(action.first, action.end) if whole else None))
         elif now is not None and action is p.Command.DRAW_AGAIN:
             worst = items.worst(0, state.history.items)
-            return queue.draw_again(second_draw(state.history, now, worst), state.terms.budget)
+            again = second_draw(state.history, now, worst)
+            return queue.draw_again(now.number, now.plan.again, again, state.terms.budget)
         elif action is p.Command.GIVE_UP:
             return queue.give_up(p.LATE) > 0
         elif state.opened and action is p.Command.CLOSE:

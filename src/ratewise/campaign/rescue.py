@@ -61,9 +61,9 @@ def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
         outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
         if not outcomes:
             return 0
-        open_before = sum(store.open_questions())
+        open_before = sum(store.open_by_step().values())
         store.settle(outcomes, None, for_anyone=True)
-        return open_before - sum(store.open_questions())
+        return open_before - sum(store.open_by_step().values())
     finally:
         store.close()
 

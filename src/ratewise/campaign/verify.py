@@ -406,12 +406,12 @@ class _Replay:
         if not stored.positions.size:
             return
         again = second_draw(known, now, self.items.worst(0, known.items))
-        if not np.array_equal(stored.positions, again.rows.positions):
+        if not np.array_equal(stored.positions, again.positions):
             self.differ(f"{where}: the items drawn again are not those that were passed over")
             return
         made, right = (
             RoundDraw(rows.rates[:, None], rows.selected[:, None], factor)
-            for rows, factor in ((stored, now.factor), (again.rows, again.factor))
+            for rows, factor in ((stored, now.factor), (again, again.factor))
         )
         self._compare(where, stored.positions.tolist(), made, right, how=" again")
 

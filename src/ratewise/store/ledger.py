@@ -129,7 +129,7 @@ def pay_beside(connection: sa.Connection, step: int, amount: int) -> None:
 # Questions
 
 
-def claims(connection: sa.Connection, query: q.Query, **values: object) -> list[Claim]:
+def claims(connection: sa.Connection, /, query: q.Query, **values: object) -> list[Claim]:
     """Open questions with their items."""
     return [
         Claim(position, step, attempts + 1, name, content, None if prices is None else tuple(json.loads(prices)))

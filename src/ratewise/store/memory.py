@@ -1,4 +1,4 @@
-"""The queue in memory: for tests, rehearsals and simulations. The same methods as the store's, on arrays."""
+"""The queue in memory: for tests, rehearsals and simulations. Its methods do on arrays what those of `Store` do."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,22 +18,21 @@ from ratewise.store.queue import (
     Floats,
     ItemRows,
     Mask,
-    NewAgain,
     NewBatch,
     NewDraws,
     Outcome,
-    PlanningQueue,
     Refit,
     RoundRow,
     Units,
     fits,
     settlement,
 )
+from ratewise.store.store import Store
 
 _UNASKED = -1
 
 
-class MemoryQueue(PlanningQueue):
+class MemoryQueue:
     """Items by position, raters by step: 0 is the weak one, the last one is right."""
 
     def __init__(self, uniform: Floats, *, later_raters: int, numbers: Floats | None = None) -> None:
@@ -60,21 +59,17 @@ class MemoryQueue(PlanningQueue):
     # Facts and sums
 
     def meta(self, key: str) -> str | None:
-        """A fact about the campaign."""
         return self._facts.get(key)
 
     def set_meta(self, key: str, value: str | None) -> None:
-        """Change a fact; `None` forgets it."""
         self._facts.pop(key, None)
         if value is not None:
             self._facts[key] = value
 
     def totals(self) -> tuple[int, int]:
-        """(reserved, spent)."""
         return self._reserved, self._spent
 
     def failed_before(self, position: int) -> int:
-        """What failed calls about items before this one have cost."""
         if not self.attempts.any():
             return 0
         return sum(
@@ -84,7 +79,6 @@ class MemoryQueue(PlanningQueue):
         )
 
     def settled_before(self, position: int) -> int:
-        """What all items before this one have cost."""
         return sum(amount for kind, p, *_, amount in self.ledger if kind == "settle" and p < position)
 
     # Rounds
@@ -94,31 +88,25 @@ class MemoryQueue(PlanningQueue):
         return 0
 
     def rounds(self, after: int = 0) -> list[RoundRow]:
-        """Rounds with a number above `after`, in order."""
         return self._rounds[after:]
 
     def batches(self, number: int) -> tuple[Batch, ...]:
-        """What a round has taken up."""
         return tuple(self._batches.get(number, ()))
 
     def open_round(self, number: int, first: int, plan: str) -> None:
-        """Freeze a round's policy."""
         assert number == len(self._rounds) + 1
         self._rounds.append(RoundRow(number, first, plan, None, None))
 
     def close_round(self, number: int, items: int) -> bool:
-        """Close the oldest open round, whose answers are all in; False where they are not."""
         if any(self.open_by_step(self._rounds[number - 1].first + items).values()):
             return False
         self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
         return True
 
     def refit_rounds(self) -> list[int]:
-        """After how many closed rounds there was a refit, in order."""
         return list(self._refits)
 
     def refit(self, number: int) -> Refit:
-        """The refit after so many closed rounds."""
         return self._refits[number]
 
     def keep_refit(self, refit: Refit) -> bool:
@@ -129,7 +117,6 @@ class MemoryQueue(PlanningQueue):
         return True
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
-        """Ask for weak ratings and hold money for the rest; False where the budget forbids it."""
         more = batch.hold + (0 if batch.weak is None else total(batch.weak))
         if not fits(self._reserved + self._spent, more, budget):
             return False
@@ -141,10 +128,6 @@ class MemoryQueue(PlanningQueue):
         return True
 
     def draw(self, new: NewDraws) -> bool:
-        """Write down rates and draws, and ask for what was drawn; the money held for it is given back or reserved.
-
-        False where raters before have not answered yet.
-        """
         if np.any(self.states[new.first : new.first + len(new.rates), : new.step] == OPEN):
             return False
         here, columns = slice(new.first, new.first + len(new.rates)), slice(new.step - 1, new.end - 1)
@@ -166,20 +149,17 @@ class MemoryQueue(PlanningQueue):
             self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
         return True
 
-    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
-        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it."""
-        chosen = new.rows.selected
-        amounts = new.prices[chosen]
+    def draw_again(self, number: int, look: int, new: AgainRows, budget: int | None) -> bool:
+        assert new.prices is not None
+        positions, amounts = new.positions[new.selected], new.prices[new.selected]
         if not fits(self._reserved + self._spent, total(amounts), budget):
             return False
-        self._again[new.look] = new.rows
-        positions = new.rows.positions[chosen]
+        self._again[look] = new
         self._ask(positions, np.full(positions.size, self.rates.shape[1]), amounts)
-        self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+        self._rounds[number - 1] = replace(self._rounds[number - 1], factor=new.factor)
         return True
 
     def again(self, look: int) -> AgainRows:
-        """The draws of a second look; none where it was not made yet."""
         none = AgainRows(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0, dtype=np.bool_))
         return self._again.get(look, none)
 
@@ -198,7 +178,6 @@ class MemoryQueue(PlanningQueue):
     # Questions and answers
 
     def open_by_step(self, before: int | None = None) -> dict[int, int]:
-        """How many questions of each rater have no answer yet; with `before`, only about items before that one."""
         if before is None or not self._open.any():
             return dict(enumerate(self._open.tolist()))
         return dict(enumerate(np.count_nonzero(self.states[:before] == OPEN, axis=0).tolist()))
@@ -211,7 +190,6 @@ class MemoryQueue(PlanningQueue):
         return Demand(free, len(at_work | self.waiting), 0 if free else len(self.waiting - at_work))
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
-        """Items from `first` to before `end`, with all that is known of them."""
         assert later_raters == self.rates.shape[1]
         here = slice(first, end)
         return ItemRows(
@@ -220,7 +198,6 @@ class MemoryQueue(PlanningQueue):
         )  # fmt: skip
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
-        """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last."""
         free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))
         fresh = free[self.attempts[free, step] == 0]
         chosen = (fresh if fresh.size else free)[:limit]
@@ -228,10 +205,6 @@ class MemoryQueue(PlanningQueue):
         return [Claim(p, step, int(self.attempts[p, step]) + 1, str(p), "{}", None) for p in chosen.tolist()]
 
     def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
-        """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone.
-
-        What others have settled already stays so.
-        """
         found = settlement(outcomes, self._open_attempts(outcomes), self._reserved + self._spent, budget)
         for o in (*found.done, *found.again):
             p, s = o.claim.position, o.claim.step
@@ -251,7 +224,6 @@ class MemoryQueue(PlanningQueue):
         return found.again
 
     def give_up(self, reason: str) -> int:
-        """Give up open questions that nobody has claimed, at no cost; returns how many there were."""
         p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
         questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
         note = f"given up: {reason}"
@@ -289,3 +261,6 @@ class MemoryQueue(PlanningQueue):
         rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
         self.ledger += [("settle", *row) for row in rows]
         self._reserved, self._spent = self._reserved - total(paid), self._spent + total(paid)
+
+
+PlanningQueue = Store | MemoryQueue  # what keeps rounds, batches, draws and sums for the planner

@@ -31,26 +31,26 @@ class Query:
         listed = _LIST.sub(r"IN (SELECT value FROM json_each(:\1))", plain.partition(" FOR UPDATE")[0])
         self._texts = {"sqlite": listed, "postgresql": named}
 
-    def all(self, connection: sa.Connection, **values: Any) -> list[Row]:
+    def all(self, connection: sa.Connection, /, **values: Any) -> list[Row]:
         """All rows."""
         found: list[Row] = self._run(connection, values).fetchall()
         return found
 
-    def first(self, connection: sa.Connection, **values: Any) -> Row | None:
+    def first(self, connection: sa.Connection, /, **values: Any) -> Row | None:
         """The first row; None where there is none."""
         found: Row | None = self._run(connection, values).fetchone()
         return found
 
-    def scalar(self, connection: sa.Connection, **values: Any) -> Any:
+    def scalar(self, connection: sa.Connection, /, **values: Any) -> Any:
         """The first column of the first row; None where there is none."""
         row = self.first(connection, **values)
         return None if row is None else row[0]
 
-    def column(self, connection: sa.Connection, **values: Any) -> list[Any]:
+    def column(self, connection: sa.Connection, /, **values: Any) -> list[Any]:
         """The first column of all rows."""
         return [row[0] for row in self.all(connection, **values)]
 
-    def change(self, connection: sa.Connection, **values: Any) -> int:
+    def change(self, connection: sa.Connection, /, **values: Any) -> int:
         """How many rows were changed."""
         return int(self._run(connection, values).rowcount)
 
@@ -208,8 +208,8 @@ ANSWERS = Query("""
 DRAWS = Query("""
     SELECT position, step, rate, selected FROM draws WHERE position >= :first AND position < :end AND step > 0
 """)
-REFIT_ROUNDS = Query('SELECT round FROM refits WHERE "first" = 0 ORDER BY round')
-REFIT = Query('SELECT "first", labels, predictions FROM refits WHERE round = :round ORDER BY "first"')
+REFIT_ROUNDS = Query("SELECT round FROM refits ORDER BY round")
+REFIT = Query("SELECT labels, predictions FROM refits WHERE round = :round")
 
 # Questions in the hands of processes
 

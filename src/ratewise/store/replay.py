@@ -115,7 +115,7 @@ def _names(table: str, columns: Sequence[str]) -> list[str]:
 
 _KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
     "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
-    "ratings": ("position", "step"), "totals": ("only",), "refits": ("round", "first"),
+    "ratings": ("position", "step"), "totals": ("only",), "refits": ("round",),
 }  # fmt: skip
 _LONGEST = 60  # characters of a value that is shown
 _AT_ONCE = 2000

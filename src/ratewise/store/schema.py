@@ -222,9 +222,8 @@ refits = Table(
     "refits",
     metadata,
     Column("round", Integer, primary_key=True, autoincrement=False),  # the last one that it has learned from
-    Column("first", Integer, primary_key=True, autoincrement=False),  # item
     Column("labels", Integer, nullable=False),  # that it has learned from
-    Column("predictions", Text, nullable=False),  # of the items from the first on, as float32 in base 64
+    Column("predictions", Text, nullable=False),  # of all items, as float32 in base 64
     Column("at", Text, nullable=False),
 )
 

@@ -1,6 +1,7 @@
 """The log of a campaign in SQLite or PostgreSQL: rounds, questions, claims and money.
 
-Each method is one transaction, whole or not at all; those of a `PlanningQueue` do what `MemoryQueue` does in memory.
+Each method is one transaction, whole or not at all; several within `writing` are one together. What the planner needs
+`MemoryQueue` has, too.
 """
 
 import base64
@@ -9,9 +10,9 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -33,13 +34,10 @@ from ratewise.store.queue import (
     Batch,
     Claim,
     Demand,
-    Floats,
     ItemRows,
-    NewAgain,
     NewBatch,
     NewDraws,
     Outcome,
-    PlanningQueue,
     Refit,
     RoundRow,
     now,
@@ -47,10 +45,11 @@ from ratewise.store.queue import (
 from ratewise.store.sqlite import LEADER, is_alive, this_process
 
 _LONGEST_NOTE = 2000
-_REFIT_EACH = 20_000  # items in one row of a refit
+_P = ParamSpec("_P")
+_Found = TypeVar("_Found")
 
 
-class Store(PlanningQueue):
+class Store:
     """The queue in a database."""
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +57,7 @@ class Store(PlanningQueue):
         self._write = database.engine.execution_options(writes=True)
         self._read = database.engine
         self._moment: sa.Connection | None = None
-        self._shared = threading.local()  # a transaction that several writes of this thread go into
+        self._own = threading.local()  # the transactions that this thread is in
 
     @classmethod
     def at(cls, store: str, folder: str, name: str) -> Self:
@@ -69,47 +68,44 @@ class Store(PlanningQueue):
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that writes; what it changes is one entry of the record."""
-        shared: sa.Connection | None = getattr(self._shared, "connection", None)
-        if shared is not None:
-            yield shared
+        """One transaction and one entry of the record for everything that this thread reads and writes inside."""
+        own: sa.Connection | None = getattr(self._own, "writes", None)
+        if own is not None:
+            yield own
             return
         self.database.check_present()
         with told(self.database.shown), self._write.begin() as connection:
             chain.start(connection)
-            yield connection
+            with self._kept("writes", connection):
+                yield connection
             chain.seal(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """One consistent look."""
-        shared: sa.Connection | None = getattr(self._shared, "connection", None) or self._moment
+        """One consistent look for everything that this thread reads inside."""
+        own: sa.Connection | None = getattr(self._own, "writes", None) or getattr(self._own, "reads", None)
+        own = own or self._moment
         with told(self.database.shown):
-            if shared is not None:
-                yield shared
-            else:
-                with self._read.begin() as connection:
-                    yield connection
+            if own is not None:
+                yield own
+                return
+            with self._read.begin() as connection, self._kept("reads", connection):
+                yield connection
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Everything that this thread reads and writes inside is one transaction, and one entry of the record."""
-        with self.writing() as connection, self._sharing(connection):
-            yield
-
-    @contextmanager
-    def glancing(self) -> Iterator[None]:
-        """Everything that this thread reads inside is read in one look."""
-        with self.reading() as connection, self._sharing(connection):
-            yield
-
-    @contextmanager
-    def _sharing(self, connection: sa.Connection) -> Iterator[None]:
-        self._shared.connection = connection
+    def _kept(self, name: str, connection: sa.Connection) -> Iterator[None]:
+        setattr(self._own, name, connection)
         try:
             yield
         finally:
-            self._shared.connection = None
+            setattr(self._own, name, None)
+
+    def read(
+        self, query: Callable[Concatenate[sa.Connection, _P], _Found], *args: _P.args, **values: _P.kwargs
+    ) -> _Found:
+        """What a query finds, as in `read(q.FACT.scalar, key="spec")`."""
+        with self.reading() as connection:
+            return query(connection, *args, **values)
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -184,8 +180,7 @@ class Store(PlanningQueue):
 
     def meta(self, key: str) -> str | None:
         """A fact about the campaign."""
-        with self.reading() as connection:
-            found: str | None = q.FACT.scalar(connection, key=key)
+        found: str | None = self.read(q.FACT.scalar, key=key)
         return found
 
     def set_meta(self, key: str, value: str | None) -> None:
@@ -200,13 +195,11 @@ class Store(PlanningQueue):
 
     def notes(self) -> list[tuple[str, str]]:
         """(when, what), in order."""
-        with self.reading() as connection:
-            return [(at, text) for at, text in q.NOTES.all(connection)]
+        return [(at, text) for at, text in self.read(q.NOTES.all)]
 
     def head(self) -> str:
         """Digest of everything written so far."""
-        with self.reading() as connection:
-            return chain.last(connection).head
+        return self.read(chain.last).head
 
     # Taking part
 
@@ -266,22 +259,19 @@ class Store(PlanningQueue):
 
     def dead(self, worker: int) -> list[int]:
         """Others that had questions in hand when they died."""
-        with self.reading() as connection:
-            others = [n for n in q.AT_WORK.column(connection) if n != worker]
+        others = [n for n in self.read(q.AT_WORK.column) if n != worker]
         with told(self.database.shown):
             return self.database.dead(others) if others else []
 
     def in_hands_of(self, workers: Sequence[int]) -> list[Claim]:
         """Questions of these workers: perhaps asked, not answered."""
-        with self.reading() as connection:
-            return sql.claims(connection, q.CLAIMS_OF, workers=list(workers))
+        return self.read(sql.claims, q.CLAIMS_OF, workers=list(workers))
 
     # Money
 
     def totals(self) -> tuple[int, int]:
         """(reserved, spent)."""
-        with self.reading() as connection:
-            return sql.totals(connection)
+        return self.read(sql.totals)
 
     def set_cap(self, budget: int | None, *, was: int | None) -> bool:
         """Write the cap where every process reads it; False where a new cap is below what is already committed."""
@@ -311,8 +301,7 @@ class Store(PlanningQueue):
 
     def paid_beside(self) -> int:
         """What was paid for hidden checks and repeats, which belong to no round."""
-        with self.reading() as connection:
-            return sql.paid_beside(connection)
+        return self.read(sql.paid_beside)
 
     def failed_before(self, position: int) -> int:
         """What failed calls about items before this one have cost."""
@@ -325,15 +314,13 @@ class Store(PlanningQueue):
         return texts + _paid(self._sums(q.SUMS_BEFORE, position=position)) - _paid(later)
 
     def _sums(self, query: q.Query, **values: int) -> dict[Any, int]:
-        with self.reading() as connection:
-            return q.exact(query.all(connection, **values))
+        return q.exact(self.read(query.all, **values))
 
     # Rounds
 
     def rounds(self, after: int = 0) -> list[RoundRow]:
         """Rounds with a number above `after`, in order."""
-        with self.reading() as connection:
-            return [RoundRow(*row) for row in q.ROUNDS.all(connection, after=after)]
+        return [RoundRow(*row) for row in self.read(q.ROUNDS.all, after=after)]
 
     def open_round(self, number: int, first: int, plan: str) -> None:
         """Freeze a round's policy."""
@@ -356,48 +343,36 @@ class Store(PlanningQueue):
 
     def batches(self, number: int) -> tuple[Batch, ...]:
         """What a round has taken up."""
-        with self.reading() as connection:
-            rows = q.BATCHES.all(connection, number=number)
+        rows = self.read(q.BATCHES.all, number=number)
         return tuple(Batch(first, end, bool(drawn), cost, steps) for first, end, drawn, cost, steps in rows)
 
     def refit_rounds(self) -> list[int]:
         """After how many closed rounds there was a refit, in order."""
-        with self.reading() as connection:
-            return q.REFIT_ROUNDS.column(connection)
+        return self.read(q.REFIT_ROUNDS.column)
 
     def refit(self, number: int) -> Refit:
         """The refit after so many closed rounds."""
-        with self.reading() as connection:
-            rows = q.REFIT.all(connection, round=number)
-        parts: list[Floats] = []
-        at = 0
-        for first, _, predictions in rows:
-            parts.append(_unpacked(predictions))
-            if first != at or not np.all(np.isfinite(parts[-1])):
-                raise StoreError(f"the refit after round {number} is not whole in the store; restore it from a backup")
-            at += parts[-1].size
-        return Refit(number, int(rows[0][1]), np.concatenate(parts))
+        ((labels, packed),) = self.read(q.REFIT.all, round=number)
+        try:
+            predictions = np.frombuffer(base64.b64decode(packed, validate=True), dtype="<f4").astype(np.float64)
+        except ValueError:
+            predictions = np.empty(0)
+        if not predictions.size or not np.all(np.isfinite(predictions)):
+            raise StoreError(f"the refit after round {number} is not whole in the store; restore it from a backup")
+        return Refit(number, labels, predictions)
 
     def keep_refit(self, refit: Refit) -> bool:
         """Write a refit down, four bytes for each item; False where there is one of these rounds already.
 
         It never changes, so that rates can be replayed without the model and without training again.
         """
-        packed = refit.predictions.astype("<f4")
-        fixed = {"round": refit.round, "labels": refit.labels, "at": now()}
-        rows = [
-            {
-                **fixed,
-                "first": first,
-                "predictions": base64.b64encode(packed[first : first + _REFIT_EACH].tobytes()).decode(),
-            }
-            for first in range(0, packed.size, _REFIT_EACH)
-        ]
+        packed = base64.b64encode(refit.predictions.astype("<f4").tobytes()).decode()
         with self.writing() as connection:
             chain.take_turn(connection)
             if refit.round in q.REFIT_ROUNDS.column(connection):
                 return False
-            chain.insert(connection, "refits", rows)
+            row = {"round": refit.round, "labels": refit.labels, "predictions": packed, "at": now()}
+            chain.insert(connection, "refits", [row])
         return True
 
     def take_up(self, batch: NewBatch, budget: int | None) -> bool:
@@ -442,30 +417,30 @@ class Store(PlanningQueue):
                 sql.settle_known(connection, new)
         return True
 
-    def draw_again(self, new: NewAgain, budget: int | None) -> bool:
-        """Write down a second draw of items passed over, and ask for what was drawn; False if the budget forbids it.
+    def draw_again(self, number: int, look: int, new: AgainRows, budget: int | None) -> bool:
+        """Write down a round's draw of items passed over, and ask for what was drawn; False if the budget forbids it.
 
         The draws of the second look number n have the step −n; the rating asked for is that of the last rater.
         """
-        chosen, amounts = new.rows.selected, new.prices[new.rows.selected]
-        columns = (new.rows.positions.tolist(), new.rows.rates.tolist(), chosen.tolist())
+        assert new.prices is not None
+        amounts, drawn = new.prices[new.selected], new.positions[new.selected].tolist()
+        columns = (new.positions.tolist(), new.rates.tolist(), new.selected.tolist())
         rows = [
-            {"position": p, "step": -new.look, "rate": rate, "selected": drawn}
-            for p, rate, drawn in zip(*columns, strict=True)
+            {"position": p, "step": -look, "rate": rate, "selected": chosen}
+            for p, rate, chosen in zip(*columns, strict=True)
         ]
         with self.writing() as connection:
             if not sql.reserve(connection, total(amounts), budget):
                 return False
             last = int(q.LAST_STEP.scalar(connection) or 1)
             chain.insert(connection, "draws", rows)
-            sql.ask(connection, new.rows.positions[chosen].tolist(), [last] * amounts.size, amounts.tolist())
-            chain.update(connection, "rounds", ["number"], [{"factor": new.factor, "number": new.round}])
+            sql.ask(connection, drawn, [last] * len(drawn), amounts.tolist())
+            chain.update(connection, "rounds", ["number"], [{"factor": new.factor, "number": number}])
         return True
 
     def again(self, look: int) -> AgainRows:
         """The draws of a second look; none where it was not made yet."""
-        with self.reading() as connection:
-            rows = q.AGAIN.all(connection, step=-look)
+        rows = self.read(q.AGAIN.all, step=-look)
         positions, rates, selected = zip(*rows, strict=True) if rows else ((), (), ())
         return AgainRows(
             np.array(positions, dtype=np.intp), np.array(rates, dtype=np.float64), np.array(selected, dtype=np.bool_)
@@ -478,15 +453,11 @@ class Store(PlanningQueue):
 
         With `before`, only questions about items before that one.
         """
-        with self.reading() as connection:
-            if before is None:
-                return dict(q.OPEN_BY_STEP.all(connection))
-            return dict(q.OPEN_BEFORE.all(connection, before=before))
+        return dict(self.read(q.OPEN_BY_STEP.all) if before is None else self.read(q.OPEN_BEFORE.all, before=before))
 
     def demand(self, step: int, votes: int, at: float) -> Demand:
         """What people want of a step at this time, in seconds since 1970; each question takes so many votes."""
-        with self.reading() as connection:
-            ((asked, answered, lent, people, waiting),) = q.DEMAND.all(connection, step=step, at=at, votes=votes)
+        ((asked, answered, lent, people, waiting),) = self.read(q.DEMAND.all, step=step, at=at, votes=votes)
         return Demand(max(votes * asked - answered - lent, 0), people, waiting)
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
@@ -527,8 +498,7 @@ class Store(PlanningQueue):
 
     def open_elsewhere(self, worker: int, steps: Sequence[int]) -> int:
         """Questions without an answer that others see to: those of these steps, and those in other workers' hands."""
-        with self.reading() as connection:
-            return int(q.ELSEWHERE.scalar(connection, steps=list(steps), worker=worker))
+        return int(self.read(q.ELSEWHERE.scalar, steps=list(steps), worker=worker))
 
     # Reading
 
@@ -556,8 +526,7 @@ class Store(PlanningQueue):
 
     def item_prices(self, first: int, end: int) -> list[str | None]:
         """Prices of each item, as JSON; None where prices do not differ."""
-        with self.reading() as connection:
-            return q.PRICES.column(connection, first=first, end=end)
+        return self.read(q.PRICES.column, first=first, end=end)
 
     def prices_of(self, position: int) -> tuple[int, ...] | None:
         """Prices of one item; None where prices do not differ."""
@@ -566,8 +535,7 @@ class Store(PlanningQueue):
 
     def in_hand(self) -> set[str]:
         """People who have a question in hand now."""
-        with self.reading() as connection:
-            return set(q.HOLDERS.column(connection, at=time.time()))
+        return set(self.read(q.HOLDERS.column, at=time.time()))
 
     def counts(self) -> dict[str, int]:
         """How many questions of each step are in which state, and failed calls, for people."""
@@ -580,10 +548,3 @@ class Store(PlanningQueue):
 
 def _paid(sums: dict[str, int]) -> int:
     return sums.get("settle", 0) - sums.get(UNDO, 0)
-
-
-def _unpacked(predictions: str) -> Floats:
-    try:
-        return np.frombuffer(base64.b64decode(predictions, validate=True), dtype="<f4").astype(np.float64)
-    except ValueError:
-        return np.array([np.nan])

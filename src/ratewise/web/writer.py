@@ -84,11 +84,11 @@ class Writer:
     def serve(self, jobs: Sequence[Job]) -> None:
         """Check who calls, do what they ask for together, and tell them."""
         with self.service.turn() as desk:
-            _within(desk.store.glancing, _check, jobs)
+            _within(desk.store.reading, _check, jobs)
             known = [job for job in jobs if job.error is None]
             if known and not _all(desk.store, known):
                 for job in known:
-                    _within(desk.store.together, _act, [job])
+                    _within(desk.store.writing, _act, [job])
         for loop in {job.loop for job in jobs}:
             theirs = [job for job in jobs if job.loop is loop]
             if not loop.is_closed():
@@ -98,7 +98,7 @@ class Writer:
 def _all(store: Store, jobs: Sequence[Job]) -> bool:
     """Do them in one transaction; False where one of them failed, and then nothing was done."""
     try:
-        with store.together():
+        with store.writing():
             for job in jobs:
                 _act(job)
     except Exception:  # whoever's it is, it comes again where each is tried by itself
@@ -106,7 +106,9 @@ def _all(store: Store, jobs: Sequence[Job]) -> bool:
     return True
 
 
-def _within(one: Callable[[], AbstractContextManager[None]], work: Callable[[Job], None], jobs: Sequence[Job]) -> None:
+def _within(
+    one: Callable[[], AbstractContextManager[object]], work: Callable[[Job], None], jobs: Sequence[Job]
+) -> None:
     """Do something in one look or transaction; what goes wrong goes to those who asked for it."""
     try:
         with one():
