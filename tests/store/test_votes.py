@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.store.desk import Vote, VoteResult, decided_by, median_of, name_key, one_answer
+from ratewise.store.desk import Vote, decided_by, median_of, name_key, one_answer
 
 
 def votes(*values):
@@ -11,25 +11,25 @@ def votes(*values):
 
 def test_one_answer_settles():
     assert one_answer([]) is None
-    assert one_answer(votes(0.0)) == VoteResult(0.0)
-    assert one_answer(votes(None, 1.0)) == VoteResult(None)
+    assert one_answer(votes(0.0)) == (0.0,)
+    assert one_answer(votes(None, 1.0)) == (None,)
 
 
 @pytest.mark.parametrize(
     ("k", "values", "verdict"),
     [
-        (1, (1.0,), VoteResult(1.0)),
+        (1, (1.0,), (1.0,)),
         (3, (1.0, 0.0), None),
-        (3, (1.0, 0.0, 1.0), VoteResult(1.0)),
-        (3, (0.0, 5.0, 4.0), VoteResult(4.0)),
-        (2, (1.0, 2.0), VoteResult(1.5)),
-        (2, (1.0, 0.0), VoteResult(0.5)),
-        (2, (0.0, 1.0), VoteResult(0.5)),
-        (3, (1.0, None, 0.0), VoteResult(0.5)),
-        (4, (5.0, 1.0, 4.0, 1.0), VoteResult(2.5)),
-        (3, (None, 1.0, None), VoteResult(1.0)),
-        (3, (None, None, None), VoteResult(None)),
-        (2, (3.0, 1.0, 2.0), VoteResult(2.0)),
+        (3, (1.0, 0.0, 1.0), (1.0,)),
+        (3, (0.0, 5.0, 4.0), (4.0,)),
+        (2, (1.0, 2.0), (1.5,)),
+        (2, (1.0, 0.0), (0.5,)),
+        (2, (0.0, 1.0), (0.5,)),
+        (3, (1.0, None, 0.0), (0.5,)),
+        (4, (5.0, 1.0, 4.0, 1.0), (2.5,)),
+        (3, (None, 1.0, None), (1.0,)),
+        (3, (None, None, None), (None,)),
+        (2, (3.0, 1.0, 2.0), (2.0,)),
     ],
 )
 def test_the_median_of_so_many(k, values, verdict):
@@ -41,4 +41,4 @@ def test_capitals_and_spaces_make_nobody_else():
     assert name_key("Ben") != name_key("Bea")
     split = [Vote("ann", 1.0), Vote("bob", 0.0), Vote("EVE", 0.0)]
     assert decided_by(2, "Eve")(split[:2]) is None
-    assert decided_by(2, "Eve")(split) == VoteResult(0.0)
+    assert decided_by(2, "Eve")(split) == (0.0,)

@@ -606,7 +606,7 @@ def _votes(r: Any, votes: Sequence[Vote], money: _Payments, rater: RaterSpec) ->
     verdict = rule_of(settings)(votes)
     if verdict is None and r.state == ANSWERED:
         yield f"rated, though only {len(votes)} people have answered"
-    if verdict is not None and (r.state == OPEN or verdict.value != r.value):
+    if verdict is not None and (r.state == OPEN or verdict[0] != r.value):
         yield f"{r.value!r} is not what the people's answers come to"
     if settings.paid_by_hour and r.state != OPEN and r.value is not None:
         right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])

@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
 
@@ -52,14 +52,8 @@ class Vote:
     seconds: float | None = None  # that it took; None where nobody timed it
 
 
-@dataclass(frozen=True, slots=True)
-class VoteResult:
-    """The rating of a question that is settled; no value: it is missing."""
-
-    value: float | None
-
-
-Rule = Callable[[Sequence[Vote]], VoteResult | None]  # None: more answers are needed
+Settled = tuple[float | None]  # the rating of a question that is settled; None: it is missing
+Rule = Callable[[Sequence[Vote]], Settled | None]  # None: more answers are needed
 
 
 def name_key(name: str) -> str:
@@ -67,9 +61,9 @@ def name_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
-def one_answer(votes: Sequence[Vote]) -> VoteResult | None:
+def one_answer(votes: Sequence[Vote]) -> Settled | None:
     """The first answer settles."""
-    return VoteResult(votes[0].value) if votes else None
+    return (votes[0].value,) if votes else None
 
 
 def median_of(k: int) -> Rule:
@@ -79,11 +73,11 @@ def median_of(k: int) -> Rule:
     cannot tell do not count; if nobody can, the rating is missing.
     """
 
-    def rule(votes: Sequence[Vote]) -> VoteResult | None:
+    def rule(votes: Sequence[Vote]) -> Settled | None:
         if len(votes) < k:
             return None
         values = [vote.value for vote in votes if vote.value is not None]
-        return VoteResult(median(values) if values else None)
+        return (median(values) if values else None,)
 
     return rule
 
@@ -91,13 +85,13 @@ def median_of(k: int) -> Rule:
 def decided_by(k: int, referee: str) -> Rule:
     """Settles when k others agree; where they do not, the named person decides, who sees none of their answers."""
 
-    def rule(votes: Sequence[Vote]) -> VoteResult | None:
+    def rule(votes: Sequence[Vote]) -> Settled | None:
         theirs = [vote.value for vote in votes if name_key(vote.annotator) != name_key(referee)]
         if len(theirs) < k:
             return None
         if len(set(theirs)) == 1:
-            return VoteResult(theirs[0])
-        return next((VoteResult(vote.value) for vote in votes if name_key(vote.annotator) == name_key(referee)), None)
+            return (theirs[0],)
+        return next(((vote.value,) for vote in votes if name_key(vote.annotator) == name_key(referee)), None)
 
     return rule
 
@@ -107,11 +101,13 @@ def decided_by(k: int, referee: str) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A question in the hands of a person, until a moment in seconds since 1970."""
+    """A question in the hands of a person, until a moment in seconds since 1970; on the page, under its key."""
 
     claim: Claim
     holder: str
     until: float
+    key: str = ""
+    sides: str | None = None  # of a comparison, as they are to see it
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +131,41 @@ class PersonAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
-    """A question in a person's hands: its key, and the sides of a comparison as they are to see it."""
+class NextCheck:
+    """A question to hand out that is no vote; a known item has a position below 0, −1 for the first."""
 
-    key: str
-    claim: Claim
-    sides: str | None
-    until: float
+    what: What
+    position: int
+    attempt: int = 0  # of training: which try it is
+    sides: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """An answer that was taken back: the new key of its question, and what had been said."""
+class Handouts:
+    """What one person was given of a step so far, in order."""
 
-    key: str
-    said: PersonAnswer
+    slot: int  # how many questions, training left out
+    turn: int  # answers so far
+    checks: frozenset[int]
+    repeated: frozenset[int]
+    answered: tuple[tuple[int, int], ...]  # (turn, position) of their answers to questions of the campaign
+    training: tuple[tuple[int, bool], ...]  # (try, right) of training items that are done
+
+    @classmethod
+    def of(cls, rows: Sequence[Key]) -> "Handouts":
+        """From the rows of a person and step."""
+        real = [row for row in rows if row.what is None]
+        done = [row for row in rows if row.what == TRAINING and row.state != "open"]
+        return cls(
+            len(rows) - sum(row.what == TRAINING for row in rows), max((row.turn or 0 for row in rows), default=0),
+            frozenset(row.position for row in rows if row.what == "check"),
+            frozenset(row.position for row in rows if row.what == "repeat"),
+            tuple((row.turn or 0, row.position) for row in real if row.state == "answered"),
+            tuple((row.attempt, bool(row.agrees)) for row in done),
+        )  # fmt: skip
+
+
+Choose = Callable[[Handouts], NextCheck | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,23 +219,19 @@ class Desk:
 
     def question(self, position: int, step: int) -> Claim | None:
         """A question that is open; None where it is not."""
-        with self.store.reading() as connection:
-            return _open(connection, position, step)
+        return self.store.read(_open, position, step)
 
     def open(self, step: int) -> list[Claim]:
         """All questions of a step that are open and in no process's hands, in the order of the items."""
-        with self.store.reading() as connection:
-            return sql.claims(connection, q.UNCLAIMED_OF_STEP, step=step)
+        return self.store.read(sql.claims, q.UNCLAIMED_OF_STEP, step=step)
 
     def settled(self, step: int) -> dict[str, float | None]:
         """What was answered for a step, by the item's id; None where it was that nobody can tell."""
-        with self.store.reading() as connection:
-            return {str(item): value for item, value in q.SETTLED.all(connection, step=step)}
+        return {str(item): value for item, value in self.store.read(q.SETTLED.all, step=step)}
 
     def votes(self, claim: Claim) -> list[Vote]:
         """What was said to a question so far, in order."""
-        with self.store.reading() as connection:
-            return _votes(connection, claim)
+        return self.store.read(_votes, claim)
 
     def taken(self, step: int) -> dict[int, int]:
         """How many answers and people in hand each question of a step has now; those with none are left out."""
@@ -234,7 +246,7 @@ class Desk:
 
     def hand_out(
         self, person: str, step: int, terms: LeaseTerms, *, tries: int, compares: bool = False
-    ) -> Handed | None:
+    ) -> Lease | None:
         """The question this person has in hand under its key, or the next one; None where there is none.
 
         What they skipped comes last. One that so many were given without an answer is given up, and missing.
@@ -251,7 +263,7 @@ class Desk:
                 return None
             lease = self._lend(connection, found, person, terms.seconds)
             key, sides = self._key(connection, found, person, compares=compares)
-            return Handed(key, found, sides, lease.until)
+            return replace(lease, key=key, sides=sides)
 
     def renew(self, person: str, key: str, terms: LeaseTerms) -> float | None:
         """Some more time for the question; None where it is settled, or others have it by now."""
@@ -289,7 +301,7 @@ class Desk:
                 return "unknown"
             if row.state == "answered":
                 before = _said(connection, row)
-                same = before is not None and (before.value, before.note) == (said.value, said.note)
+                same = before is not None and (before[0], before[1] or "") == (said.value, said.note)
                 return "same" if same else "another"
             claim = _open(connection, row.position, row.step)
             if row.state == "undone" or claim is None or claim.attempt != row.attempt:
@@ -300,10 +312,10 @@ class Desk:
             _change(connection, row, state="answered", turn=_next_turn(connection, person))
             return "new"
 
-    def undo(self, person: str, seconds: float) -> Undone | None:
-        """Take back this person's last answer and its payment; None where it is too late.
+    def undo(self, person: str, seconds: float) -> Key | None:
+        """Take back this person's last answer and its payment: what had been said, under its question's new key.
 
-        It is too late when the round is closed, or when somebody was drawn by the answer.
+        None where it is too late: when the round is closed, or when somebody was drawn by the answer.
         """
         with self.store.writing() as connection:
             chain.take_turn(connection)
@@ -313,8 +325,10 @@ class Desk:
             row = Key(*found)
             if row.what is not None:
                 _free(connection, holder=person)
-                said = _as_said((row.value, row.note, row.seconds, row.sides, row.flagged))
-                return Undone(_take_check_back(connection, row, self.clock()), said)
+                _change(connection, row, state="undone")
+                sql.pay_beside(connection, row.step, -(row.paid or 0))
+                again = NextCheck(cast(What, row.what), row.position, row.attempt, row.sides)
+                return row._replace(key=_new_check(connection, again, person, row.step, self.clock()))
             claim = _open(connection, row.position, row.step)
             if claim is None:
                 if not sql.take_back(connection, row.position, row.step, row.attempt):
@@ -328,29 +342,89 @@ class Desk:
             q.END_OTHERS.change(connection, person=person, position=claim.position, step=claim.step)
             self._lend(connection, claim, person, seconds)
             key, _ = self._key(connection, claim, person, compares=row.sides is not None, sides=row.sides)
-            return Undone(key, before)
+            value, note, *_, sides, flagged = before
+            return row._replace(key=key, value=value, note=note, sides=sides, flagged=flagged)
 
-    def of_key(self, person: str, key: str) -> tuple[Claim | None, int, str | None] | None:
-        """(open question, step, sides) of a person's key; None where it is no key of theirs."""
-        with self.store.reading() as connection:
-            row = _row(connection, person, key)
-            return None if row is None else (_open(connection, row.position, row.step), row.step, row.sides)
+    def of_key(self, person: str, key: str) -> Key | None:
+        """The row of this person's key; None where it is no key of theirs."""
+        return self.store.read(_row, person, key)
 
     def done(self, person: str) -> int:
         """How many answers this person has given that stand."""
-        with self.store.reading() as connection:
-            return int(q.DONE.scalar(connection, person=person))
+        return int(self.store.read(q.DONE.scalar, person=person))
 
     def left(self, person: str, step: int, terms: LeaseTerms) -> int:
         """How many questions are open for this person now, with the one in hand."""
         which = {"person": person, "step": step, "at": self.clock(), "votes": terms.votes}
-        with self.store.reading() as connection:
-            return int(q.LEFT[terms.splits].scalar(connection, **which))
+        return int(self.store.read(q.LEFT[terms.splits].scalar, **which))
 
     def has_one(self, person: str, step: int) -> bool:
         """Whether this person has a question of the campaign in hand."""
-        with self.store.reading() as connection:
-            return q.IN_HAND.first(connection, person=person, step=step, at=self.clock()) is not None
+        return self.store.read(q.IN_HAND.first, person=person, step=step, at=self.clock()) is not None
+
+    # Training, checks and repeats
+
+    def hand_out_check(
+        self, person: str, step: int, terms: LeaseTerms, choose: Choose, *, price: int, most: int | None
+    ) -> Key | None:
+        """The one this person has in hand, or the one that is chosen now; None: a question of the campaign is due.
+
+        Checks and repeats come only where a question of the campaign could come instead, and at their price all of them
+        cost no more than `most`; None: no limit.
+        """
+        with self.store.writing() as connection:
+            chain.take_turn(connection)
+            rows = _given(connection, person, step)
+            held = next((row for row in rows if row.what is not None and row.state == "open"), None)
+            if held is not None:
+                return held
+            if q.IN_HAND.first(connection, person=person, step=step, at=self.clock()) is not None:
+                return None
+            chosen = choose(Handouts.of(rows))
+            if chosen is None:
+                return None
+            if chosen.what != TRAINING:
+                bound = sql.paid_beside(connection) + (int(q.OPEN_CHECKS.scalar(connection)) + 1) * price
+                if most is not None and bound > most:
+                    return None
+                if not self.could_have(connection, person, step, terms):
+                    return None
+            return _row(connection, person, _new_check(connection, chosen, person, step, self.clock()))
+
+    def given(self, person: str, step: int) -> tuple[Handouts, bool]:
+        """What a person was given so far, and whether they have a question in hand that is no vote."""
+        rows = self.store.read(_given, person, step)
+        return Handouts.of(rows), any(row.what is not None and row.state == "open" for row in rows)
+
+    def said_before(self, person: str, position: int, step: int) -> tuple[float | None] | None:
+        """What this person has said to a question of the campaign; None where nothing stands."""
+        row = self.store.read(q.SAID.first, position=position, step=step, person=person)
+        return None if row is None else (row[0],)
+
+    def content(self, position: int) -> str:
+        """The row of an item, as JSON."""
+        return str(self.store.read(q.CONTENT.scalar, position=position))
+
+    def answer_check(self, person: str, key: str, said: PersonAnswer, *, agrees: bool | None, price: int) -> Taken:
+        """Take what is said to a question that is no vote, once; answers as `answer_key` does."""
+        with self.store.writing() as connection:
+            chain.take_turn(connection)
+            row = _row(connection, person, key)
+            if row is None or row.what is None:
+                return "unknown"
+            if row.state in ("answered", "trained"):
+                return "same" if (row.value, row.note) == (said.value, said.note or None) else "another"
+            if row.state == "undone":
+                return "too late"
+            values: dict[str, Any] = {
+                "value": said.value, "note": said.note or None, "seconds": said.seconds, "flagged": said.flagged,
+                "agrees": agrees, "state": "trained",
+            }  # fmt: skip
+            if row.what != TRAINING:
+                values |= {"state": "answered", "turn": _next_turn(connection, person), "paid": price}
+                sql.pay_beside(connection, row.step, price)
+            _change(connection, row, **values)
+            return "new"
 
     # Inside a transaction
 
@@ -397,12 +471,12 @@ class Desk:
         row |= {name: value for name, value in more.items() if value is not None}
         chain.insert(connection, "answers", [row])
         votes.append(Vote(person, said.value, said.note, said.seconds))
-        verdict = rule(votes)
-        if verdict is None:
+        settled = rule(votes)
+        if settled is None:
             _free(connection, position=claim.position, step=claim.step, holder=person)
             return "more answers are needed"
         paid = price if isinstance(price, int) else price.pay(vote.seconds for vote in votes)
-        sql.settle(connection, [Outcome(claim, paid, verdict.value, said.note or None)], None)
+        sql.settle(connection, [Outcome(claim, paid, settled[0], said.note or None)], None)
         _free(connection, position=claim.position, step=claim.step)
         return "settled"
 
@@ -429,12 +503,12 @@ class Desk:
         return _new_key(connection, {**mine, "sides": sides, "at": self.clock()}), sides
 
 
-def _open(connection: sa.Connection, position: int, step: int) -> Claim | None:
+def _open(connection: sa.Connection, /, position: int, step: int) -> Claim | None:
     """A question that is open; None where it is not."""
     return next(iter(sql.claims(connection, q.CLAIM, position=position, step=step)), None)
 
 
-def _votes(connection: sa.Connection, claim: Claim) -> list[Vote]:
+def _votes(connection: sa.Connection, /, claim: Claim) -> list[Vote]:
     rows = q.VOTES.all(connection, position=claim.position, step=claim.step)
     return [Vote(annotator, value, note or "", seconds) for annotator, value, note, seconds in rows]
 
@@ -449,7 +523,7 @@ def _free(connection: sa.Connection, **which: int | str) -> None:
     q.deletion("leases", tuple(which)).change(connection, **which)
 
 
-def _row(connection: sa.Connection, person: str, key: str) -> Key | None:
+def _row(connection: sa.Connection, /, person: str, key: str) -> Key | None:
     """The row of a person's key; another's key is no key of theirs."""
     found = q.ROW.first(connection, key=key, person=person)
     return None if found is None else Key(*found)
@@ -469,177 +543,15 @@ def _next_turn(connection: sa.Connection, person: str) -> int:
     return int(q.LAST_TURN.scalar(connection, person=person)) + 1
 
 
-def _said(connection: sa.Connection, row: Key) -> PersonAnswer | None:
-    """What the person of a key has said to its question; None where nothing stands."""
-    found = q.SAID.first(connection, position=row.position, step=row.step, person=row.person)
-    return None if found is None else _as_said(found)
+def _said(connection: sa.Connection, row: Key) -> q.Row | None:
+    """(value, note, seconds, sides, flagged) that the person of a key has said; None where nothing stands."""
+    return q.SAID.first(connection, position=row.position, step=row.step, person=row.person)
 
 
-def _as_said(row: q.Row) -> PersonAnswer:
-    value, note, seconds, sides, flagged = row
-    return PersonAnswer(value, note or "", seconds, sides, None if flagged is None else bool(flagged))
-
-
-# Training, checks and repeats
-
-
-@dataclass(frozen=True, slots=True)
-class NextCheck:
-    """A question to hand out that is no vote; a known item has a position below 0, −1 for the first."""
-
-    what: What
-    position: int
-    attempt: int = 0  # of training: which try it is
-    sides: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckKey:
-    """One of them in a person's hands."""
-
-    key: str
-    what: str
-    position: int
-    step: int
-    attempt: int
-    sides: str | None
-    agrees: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Handouts:
-    """What one person was given of a step so far, in order."""
-
-    slot: int  # how many questions, training left out
-    turn: int  # answers so far
-    checks: frozenset[int]
-    repeated: frozenset[int]
-    answered: tuple[tuple[int, int], ...]  # (turn, position) of their answers to questions of the campaign
-    training: tuple[tuple[int, bool], ...]  # (try, right) of training items that are done
-
-    @classmethod
-    def of(cls, rows: Sequence[Key]) -> "Handouts":
-        """From the rows of a person and step."""
-        real = [row for row in rows if row.what is None]
-        done = [row for row in rows if row.what == TRAINING and row.state != "open"]
-        return cls(
-            len(rows) - sum(row.what == TRAINING for row in rows), max((row.turn or 0 for row in rows), default=0),
-            frozenset(row.position for row in rows if row.what == "check"),
-            frozenset(row.position for row in rows if row.what == "repeat"),
-            tuple((row.turn or 0, row.position) for row in real if row.state == "answered"),
-            tuple((row.attempt, bool(row.agrees)) for row in done),
-        )  # fmt: skip
-
-
-Choose = Callable[[Handouts], NextCheck | None]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckMoney:
-    """What one of them costs, and how much all of them may; None: no limit."""
-
-    price: int
-    most: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class QualityChecks:
-    """Hands them out and takes what is said."""
-
-    desk: Desk
-
-    def hand_out(self, person: str, step: int, terms: LeaseTerms, choose: Choose, purse: CheckMoney) -> CheckKey | None:
-        """The one this person has in hand, or the one that is chosen now; None: a question of the campaign is due.
-
-        Checks and repeats come only where a question of the campaign could come instead, and money is there for them.
-        """
-        desk = self.desk
-        with desk.store.writing() as connection:
-            chain.take_turn(connection)
-            rows = _given(connection, person, step)
-            held = next((row for row in rows if row.what is not None and row.state == "open"), None)
-            if held is not None:
-                return _hidden(held)
-            if q.IN_HAND.first(connection, person=person, step=step, at=desk.clock()) is not None:
-                return None
-            chosen = choose(Handouts.of(rows))
-            if chosen is None:
-                return None
-            is_paid = chosen.what != TRAINING
-            if is_paid and not (_affords(connection, purse) and desk.could_have(connection, person, step, terms)):
-                return None
-            key = _new_check(connection, chosen, person, step, desk.clock())
-            return CheckKey(key, chosen.what, chosen.position, step, chosen.attempt, chosen.sides)
-
-    def of_key(self, person: str, key: str) -> CheckKey | None:
-        """The one that this person's key stands for; None for every other key."""
-        with self.desk.store.reading() as connection:
-            row = _row(connection, person, key)
-        return None if row is None or row.what is None else _hidden(row)
-
-    def seen(self, person: str, step: int) -> tuple[Handouts, bool]:
-        """What a person was given so far, and whether they have one of these in hand."""
-        with self.desk.store.reading() as connection:
-            rows = _given(connection, person, step)
-        return Handouts.of(rows), any(row.what is not None and row.state == "open" for row in rows)
-
-    def said_before(self, person: str, position: int, step: int) -> tuple[float | None] | None:
-        """What this person has said to a question of the campaign; None where nothing stands."""
-        with self.desk.store.reading() as connection:
-            row = q.SAID.first(connection, position=position, step=step, person=person)
-        return None if row is None else (row[0],)
-
-    def content(self, position: int) -> str:
-        """The row of an item, as JSON."""
-        with self.desk.store.reading() as connection:
-            return str(q.CONTENT.scalar(connection, position=position))
-
-    def answer(self, person: str, key: str, said: PersonAnswer, *, agrees: bool | None, price: int) -> Taken:
-        """Take what is said, once; answers as `Desk.answer_key` does."""
-        with self.desk.store.writing() as connection:
-            chain.take_turn(connection)
-            row = _row(connection, person, key)
-            if row is None or row.what is None:
-                return "unknown"
-            if row.state in ("answered", "trained"):
-                return "same" if (row.value, row.note) == (said.value, said.note or None) else "another"
-            if row.state == "undone":
-                return "too late"
-            values: dict[str, Any] = {
-                "value": said.value, "note": said.note or None, "seconds": said.seconds, "flagged": said.flagged,
-                "agrees": agrees, "state": "trained",
-            }  # fmt: skip
-            if row.what != TRAINING:
-                values |= {"state": "answered", "turn": _next_turn(connection, person), "paid": price}
-                sql.pay_beside(connection, row.step, price)
-            _change(connection, row, **values)
-            return "new"
-
-
-def _given(connection: sa.Connection, person: str, step: int) -> list[Key]:
+def _given(connection: sa.Connection, /, person: str, step: int) -> list[Key]:
     return [Key(*row) for row in q.GIVEN.all(connection, person=person, step=step)]
-
-
-def _hidden(row: Key) -> CheckKey:
-    agrees = None if row.agrees is None else bool(row.agrees)
-    return CheckKey(row.key, row.what or "", row.position, row.step, row.attempt, row.sides, agrees)
 
 
 def _new_check(connection: sa.Connection, chosen: NextCheck, person: str, step: int, at: float) -> str:
     row = {"person": person, "position": chosen.position, "step": step, "attempt": chosen.attempt}
     return _new_key(connection, {**row, "sides": chosen.sides, "at": at, "what": chosen.what})
-
-
-def _take_check_back(connection: sa.Connection, row: Key, at: float) -> str:
-    """Take back what was said to a check or a repeat, with its payment; its new key."""
-    _change(connection, row, state="undone")
-    sql.pay_beside(connection, row.step, -(row.paid or 0))
-    what: Any = row.what
-    return _new_check(connection, NextCheck(what, row.position, row.attempt, row.sides), row.person, row.step, at)
-
-
-def _affords(connection: sa.Connection, purse: CheckMoney) -> bool:
-    """Whether there is money for one more, with those that people have in hand."""
-    if purse.most is None:
-        return True
-    return sql.paid_beside(connection) + (int(q.OPEN_CHECKS.scalar(connection)) + 1) * purse.price <= purse.most

@@ -139,8 +139,7 @@ def _undo(service: Service, session: Session, _: Body) -> Response:
         undone = desk.undo(session.name)
     if undone is None:
         raise RefusedError(409, "there is no answer of yours that can still be undone")
-    said = undone.said
-    before = {"rating": said.value, "comment": said.note, "flagged": bool(said.flagged)}
+    before = {"rating": undone.value, "comment": undone.note or "", "flagged": bool(undone.flagged)}
     return JSONResponse({"key": undone.key, **before})
 
 

@@ -28,19 +28,16 @@ from ratewise.raters.scale import RatingScale
 from ratewise.store.accounts import spellings
 from ratewise.store.desk import (
     TRAINING,
-    CheckKey,
-    CheckMoney,
     Desk,
     Handouts,
     Heard,
     LeaseTerms,
     NextCheck,
     PersonAnswer,
-    QualityChecks,
     Taken,
-    Undone,
     name_key,
 )
+from ratewise.store.queries import Key
 from ratewise.store.store import Store
 from ratewise.tables import read_table
 
@@ -145,33 +142,30 @@ class Checking:
 
     @property
     def known(self) -> tuple[KnownItem, ...]:
-        return known_items(self.asked, self.settings, json.loads(self._hidden.content(0)))
+        return known_items(self.asked, self.settings, json.loads(self.desk.content(0)))
 
-    @property
-    def _hidden(self) -> QualityChecks:
-        return QualityChecks(self.desk)
-
-    def next(self, person: str, terms: LeaseTerms) -> tuple[CheckKey, Mapping[str, Any]] | None:
+    def next(self, person: str, terms: LeaseTerms) -> tuple[Key, Mapping[str, Any]] | None:
         """What comes instead of a question of the campaign, with its row; None where that is due."""
         known = self.known
         choose = partial(self._choose, person, len(known))
-        got = self._hidden.hand_out(person, self.asked.step, terms, choose, self._purse)
+        most = None if self.asked.spec.goal.budget is None else set_aside(self.asked.spec)
+        got = self.desk.hand_out_check(person, self.asked.step, terms, choose, price=self._price, most=most)
         return None if got is None else (got, self._row(got, known))
 
-    def _row(self, got: CheckKey, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
+    def _row(self, got: Key, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
         if got.position >= 0:
-            found: Mapping[str, Any] = json.loads(self._hidden.content(got.position))
+            found: Mapping[str, Any] = json.loads(self.desk.content(got.position))
             return found
         return known[-1 - got.position].row
 
-    def answer(self, person: str, got: CheckKey, said: PersonAnswer) -> Taken:
+    def answer(self, person: str, got: Key, said: PersonAnswer) -> Taken:
         """Take an answer, which no estimate sees."""
         right = self._agrees(person, got, said.value)
-        return self._hidden.answer(person, got.key, said, agrees=right, price=self._purse.price)
+        return self.desk.answer_check(person, got.key, said, agrees=right, price=self._price)
 
-    def _agrees(self, person: str, got: CheckKey, value: float | None) -> bool | None:
+    def _agrees(self, person: str, got: Key, value: float | None) -> bool | None:
         if got.what == "repeat":
-            before = self._hidden.said_before(person, got.position, self.asked.step)
+            before = self.desk.said_before(person, got.position, self.asked.step)
             if before is None or before[0] is None or value is None:
                 return None if before is None else before[0] == value
             return agrees(self.asked.spec.scale, value, before[0])
@@ -181,11 +175,11 @@ class Checking:
 
     def feedback(self, person: str, key: str) -> Feedback | None:
         """What is told after an answer to a training item; None for every other key."""
-        got = self._hidden.of_key(person, key)
+        got = self.desk.of_key(person, key)
         if got is None or got.what != TRAINING:
             return None
         item, of = self.known[-1 - got.position], self.settings.training
-        done = _of_try(self._hidden.seen(person, self.asked.step)[0], got.attempt)
+        done = _of_try(self.desk.given(person, self.asked.step)[0], got.attempt)
         share = sum(done) / max(len(done), 1)
         passed = share >= self.settings.pass_mark if len(done) >= of else None
         return Feedback(
@@ -236,18 +230,17 @@ class Checking:
         return None if self.settings.sides is None else secrets.choice(("ab", "ba"))
 
     @property
-    def _purse(self) -> CheckMoney:
-        """The price of an item shared by its votes, and the money that is set aside."""
-        spec = self.asked.spec
-        price = int(Facts.of(self.desk.store).prices[spec.index(self.asked.step)]) // self.settings.votes
-        return CheckMoney(price, None if spec.goal.budget is None else set_aside(spec))
+    def _price(self) -> int:
+        """The price of an item shared by its votes."""
+        of_item = Facts.of(self.desk.store).prices[self.asked.spec.index(self.asked.step)]
+        return int(of_item) // self.settings.votes
 
     def left(self, person: str, real: int, *, in_hand: bool) -> int:
         """Questions that are left for a person, those to come beside the campaign's among them.
 
         Were they not counted, one that takes nothing from the count would have been a check.
         """
-        seen, held = self._hidden.seen(person, self.asked.step)
+        seen, held = self.desk.given(person, self.asked.step)
         checks = max(len(self.known) - self.settings.training - len(seen.checks), 0)
         turns = deque(sorted(turn for turn, position in seen.answered if position not in seen.repeated))
         out, slot, turn, real = int(held or in_hand), seen.slot, seen.turn + int(held or in_hand), real - int(in_hand)
@@ -347,16 +340,16 @@ class Labelling:
             value = each.value(rating, sides)
             return PersonAnswer(value, comment, bounded_seconds(seconds), sides, flagged or None)
 
-        if (hidden := self._hidden_key(person, key)) is not None:
-            reply = said(self._at(hidden.step), hidden.sides)
-            return self._checkings[hidden.step].answer(person, hidden, reply)
-        found = self._desk.of_key(person, key)
-        if found is None:
+        row = self._desk.of_key(person, key)
+        if row is None:
             return "unknown"
-        claim, step, sides = found
-        each = self._at(step)
+        each = self._at(row.step)
+        if row.what is not None:
+            checking = self._checkings.get(row.step)
+            return "too late" if checking is None else checking.answer(person, row, said(each, row.sides))
+        claim = self._desk.question(row.position, row.step)
         price = 0 if claim is None else each.price(claim)
-        return self._desk.answer_key(person, key, said(each, sides), price=price, rule=each.rule)
+        return self._desk.answer_key(person, key, said(each, row.sides), price=price, rule=each.rule)
 
     def feedback(self, person: str, key: str) -> Feedback | None:
         """What a learner is told after an answer to a training item; None for every other question."""
@@ -365,22 +358,25 @@ class Labelling:
                 return told
         return None
 
-    def undo(self, person: str) -> Undone | None:
+    def undo(self, person: str) -> Key | None:
         """Take back this person's last answer; what is open again and what was said by their sides, or None if late."""
         undone = self._desk.undo(person, min(each.settings.lease for each in self._people))
-        if undone is None or undone.said.value is None or undone.said.sides != "ba":
+        if undone is None or undone.value is None or undone.sides != "ba":
             return undone
-        return replace(undone, said=replace(undone.said, value=self._people[0].turned(undone.said.value)))
+        return undone._replace(value=self._people[0].turned(undone.value))
 
     def skip(self, person: str, key: str) -> Taken:
         return self._desk.skip(person, key)
 
     def renew(self, person: str, key: str) -> float | None:
         """Keep a question in hand; until when, or None where it is gone."""
-        if (hidden := self._hidden_key(person, key)) is not None:
-            return self.clock() + float(self._at(hidden.step).settings.lease)
-        found = self._desk.of_key(person, key)
-        return None if found is None else self._desk.renew(person, key, _terms(self._at(found[1]), person))
+        row = self._desk.of_key(person, key)
+        if row is None:
+            return None
+        each = self._at(row.step)
+        if row.what is not None:
+            return self.clock() + float(each.settings.lease)
+        return self._desk.renew(person, key, _terms(each, person))
 
     def done(self, person: str) -> int:
         return self._desk.done(person)
@@ -425,9 +421,6 @@ class Labelling:
     def _checking(self, each: Respondent, person: str) -> Checking | None:
         """Those of a step; none for the person who decides where others differ."""
         return None if decides(each.settings, person) else self._checkings.get(each.step)
-
-    def _hidden_key(self, person: str, key: str) -> CheckKey | None:
-        return QualityChecks(self._desk).of_key(person, key) if self._checkings else None
 
     def _task(self, each: Respondent, key: str, row: Mapping[str, Any], sides: str | None, until: float) -> Task:
         scale, settings = self.spec.scale, each.settings
