@@ -65,14 +65,13 @@ class Accounts:
     def renew(self, name: str) -> str | None:
         """Another link's secret for a person who has one, which ends with all sessions; None where nobody has it."""
         token = secrets.token_urlsafe(_BYTES)
-        return None if self._end(name, hashed(token)) is None else token
+        return None if self.remove(name, hashed(token)) is None else token
 
-    def remove(self, name: str) -> str | None:
-        """Take the link back and end all sessions; what the person answered stays. Their name, or None for nobody's."""
-        return self._end(name, None)
+    def remove(self, name: str, token: str | None = None) -> str | None:
+        """Take the link back, or put another one in its place, and end all sessions; what the person answered stays.
 
-    def _end(self, name: str, token: str | None) -> str | None:
-        """End a link that works and its sessions; there may be another one instead."""
+        Their name, or None for nobody's.
+        """
         with self.store.writing() as connection:
             found = _named(connection, name)
             if found is None or not found.active:
@@ -83,13 +82,11 @@ class Accounts:
 
     def find(self, name: str) -> Person | None:
         """The one who has this name, in capitals or not."""
-        with self.store.reading() as connection:
-            return _named(connection, name)
+        return self.store.read(_named, name)
 
     def list(self) -> list[Person]:
         """Everyone who was ever given a link, by name."""
-        with self.store.reading() as connection:
-            return _everyone(connection)
+        return self.store.read(_everyone)
 
     def sign_in(self, token: str) -> str | None:
         """A new session's secret for the one whose link this is; None where there is no such link."""
@@ -106,8 +103,7 @@ class Accounts:
 
     def session(self, secret: str) -> Session | None:
         """Who is signed in with this cookie; None where nobody is, or not any more."""
-        with self.store.reading() as connection:
-            row = q.SESSION.first(connection, token=hashed(secret), at=self.clock())
+        row = self.store.read(q.SESSION.first, token=hashed(secret), at=self.clock())
         return None if row is None else Session(row[0], bool(row[1]), row[2])
 
     def sign_out(self, secret: str) -> None:
@@ -118,10 +114,8 @@ class Accounts:
 
 def spellings(store: Store) -> dict[str, str]:
     """The name of everyone who has a link or has answered, as it was first written, by the key of that name."""
-    with store.reading() as connection:
-        answered = q.ANNOTATORS.column(connection)
-        linked = [person.name for person in _everyone(connection)]
-    return {name_key(name): name for name in (*answered, *linked)}
+    linked = [person.name for person in store.read(_everyone)]
+    return {name_key(name): name for name in (*store.read(q.ANNOTATORS.column), *linked)}
 
 
 def _everyone(connection: sa.Connection) -> list[Person]:
@@ -129,7 +123,7 @@ def _everyone(connection: sa.Connection) -> list[Person]:
     return [Person(name, bool(admin), token is not None, made_at) for name, admin, token, made_at in rows]
 
 
-def _named(connection: sa.Connection, name: str) -> Person | None:
+def _named(connection: sa.Connection, /, name: str) -> Person | None:
     return next((person for person in _everyone(connection) if name_key(person.name) == name_key(name)), None)
 
 

@@ -11,41 +11,28 @@ from ratewise.store.queue import CHECK, TEXTS, UNCHECK
 from ratewise.store.store import Store
 
 Rows = Sequence[Any]
+RowsBetween = Callable[[Store, int, int], Rows]  # of items from the first to before the second
 
 
-def item_keys(store: Store, first: int, end: int) -> Rows:
-    """(position, id, uniform) of items, in order."""
-    return _between(store, first, end, t.items.c.position, t.items.c.id, t.items.c.uniform)
+def _rows(*columns: sa.Column[Any], where: sa.ColumnElement[bool] | None = None) -> RowsBetween:
+    """Reads these columns of items from one to before another, in the order of their keys."""
+    table: Any = columns[0].table
+    chosen = sa.select(*columns) if where is None else sa.select(*columns).where(where)
+    ordered = chosen.order_by(*((table.c.position, table.c.step) if table is t.answers else ()), *table.primary_key)
+
+    def read(store: Store, first: int, end: int) -> Rows:
+        return _all(store, ordered.where(table.c.position >= first, table.c.position < end))
+
+    return read
 
 
-def item_contents(store: Store, first: int, end: int) -> Rows:
-    """(position, id, content) of items, in order."""
-    return _between(store, first, end, t.items.c.position, t.items.c.id, t.items.c.content)
-
-
-def rating_rows(store: Store, first: int, end: int) -> Rows:
-    """Questions with their outcomes."""
-    return _between(store, first, end, *t.ratings.c)
-
-
-def draw_rows(store: Store, first: int, end: int) -> Rows:
-    """Rates and draws of items that were looked at for the first time."""
-    return [row for row in _between(store, first, end, *t.draws.c) if row.step > 0]
-
-
-def again_rows(store: Store, first: int, end: int) -> Rows:
-    """Rates and draws of items that were passed over and drawn again; the step is minus the number of the look."""
-    return [row for row in _between(store, first, end, *t.draws.c) if row.step < 0]
-
-
-def answer_rows(store: Store, first: int, end: int) -> Rows:
-    """What annotators said, by question, in the order they said it."""
-    return sorted(_between(store, first, end, *t.answers.c), key=lambda row: (row.position, row.step, row.id))
-
-
-def ledger_rows(store: Store, first: int, end: int) -> Rows:
-    """Movements of money, in order."""
-    return _between(store, first, end, *t.ledger.c)
+item_keys = _rows(t.items.c.position, t.items.c.id, t.items.c.uniform)
+item_contents = _rows(t.items.c.position, t.items.c.id, t.items.c.content)
+rating_rows = _rows(*t.ratings.c)  # questions with their outcomes
+draw_rows = _rows(*t.draws.c, where=t.draws.c.step > 0)  # of items that were looked at for the first time
+again_rows = _rows(*t.draws.c, where=t.draws.c.step < 0)  # passed over, then drawn again; the step is −look
+answer_rows = _rows(*t.answers.c)  # what annotators said, by question, in the order they said it
+ledger_rows = _rows(*t.ledger.c)  # movements of money, in order
 
 
 def unplaced_rows(store: Store) -> Rows:
@@ -65,16 +52,10 @@ def pieces(items: int, size: int = 10_000) -> Iterator[tuple[int, int]]:
         yield first, min(first + size, items)
 
 
-def walk(rows: Callable[[Store, int, int], Rows], store: Store, items: int) -> Iterator[Any]:
+def walk(rows: RowsBetween, store: Store, items: int) -> Iterator[Any]:
     """The rows of so many items by one of these functions, read in pieces."""
     for first, end in pieces(items):
         yield from rows(store, first, end)
-
-
-def _between(store: Store, first: int, end: int, *columns: sa.Column[Any]) -> Rows:
-    table: Any = columns[0].table
-    chosen = sa.select(*columns).where(table.c.position >= first, table.c.position < end)
-    return _all(store, chosen.order_by(*table.primary_key.columns))
 
 
 def _all(store: Store, chosen: sa.Select[Any]) -> Rows:
@@ -84,17 +65,14 @@ def _all(store: Store, chosen: sa.Select[Any]) -> Rows:
 
 def asked(store: Store, step: int) -> dict[str, int]:
     """The place of every item that was asked about in a step, by its id, whether or not it is settled."""
-    with store.reading() as connection:
-        return {str(item): position for item, position in q.ASKED.all(connection, step=step)}
+    return {str(item): position for item, position in store.read(q.ASKED.all, step=step)}
 
 
 def is_item(store: Store, name: str) -> bool:
     """Whether the pool has an item of this id."""
-    with store.reading() as connection:
-        return q.IS_ITEM.first(connection, id=name) is not None
+    return store.read(q.IS_ITEM.first, id=name) is not None
 
 
 def said_by(store: Store, step: int) -> dict[tuple[int, str], float | None]:
     """What each person said to the questions of a step, by position and name."""
-    with store.reading() as connection:
-        return {(position, person): value for position, person, value in q.SAID_BY.all(connection, step=step)}
+    return {(position, person): value for position, person, value in store.read(q.SAID_BY.all, step=step)}

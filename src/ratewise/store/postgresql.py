@@ -15,7 +15,6 @@ import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,76 +25,6 @@ from ratewise.errors import InputError
 LEASE = 30.0  # seconds of silence after which another process may lead
 _FACT = "leading"  # "seconds since 1970 by the server's clock|name of the connections"
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
-
-
-def connection_name() -> str:
-    """Names all connections of this process, so that they can be ended together; PostgreSQL cuts at 63 signs."""
-    return f"rw {uuid.uuid4().hex[:8]} {os.getpid()} {socket.gethostname()}"[:63]
-
-
-@dataclass(slots=True, eq=False)
-class Leading:
-    """The sign of life of the process that plans, and what others see of it."""
-
-    engine: sa.Engine
-    name: str  # of this process's connections
-    _stop: threading.Event | None = field(init=False, default=None)
-
-    def start(self) -> None:
-        """Show signs of life until `stop`."""
-        if self._stop is None:
-            self._stop = threading.Event()
-            with suppress(exc.ProgrammingError):  # before the tables are there
-                self._beat(first=True)
-            threading.Thread(target=self._go_on, args=(self._stop,), name="ratewise-leader", daemon=True).start()
-
-    def stop(self) -> None:
-        """This process leads no more."""
-        if self._stop is not None:
-            self._stop.set()
-            self._stop = None
-
-    def _go_on(self, stop: threading.Event) -> None:
-        while not stop.wait(LEASE / 6):
-            with suppress(exc.SQLAlchemyError):  # a server that restarts; the next one may be heard
-                self._beat()
-
-    def _beat(self, *, first: bool = False) -> None:
-        """Show a sign of life; after the first, only while nobody else has taken over."""
-        mine = "" if first else " WHERE split_part(meta.value, '|', 2) = :name"
-        write = sa.text(
-            f"INSERT INTO meta (key, value) VALUES ('{_FACT}', {_NOW}::text || '|' || :name) "
-            f"ON CONFLICT (key) DO UPDATE SET value = excluded.value{mine}"
-        )
-        with self.engine.begin() as connection:
-            connection.execute(write, {"name": self.name})
-
-    def seen(self) -> tuple[str, float] | None:
-        """Whose connections lead, and for how many seconds they have been silent; None where nobody has led."""
-        read = sa.text(f"SELECT value, {_NOW} FROM meta WHERE key = '{_FACT}'")
-        found = None
-        with suppress(exc.ProgrammingError), self.engine.connect() as connection:
-            found = connection.execute(read).one_or_none()
-        if found is None:
-            return None
-        at, _, name = str(found[0]).partition("|")
-        return name, float(found[1]) - float(at)
-
-    def end_silent(self, lease: float = LEASE) -> bool:
-        """End the connections of a leader that has been silent for too long; whether there was one."""
-        found = self.seen()
-        if found is None or found[1] <= lease or found[0] == self.name:
-            return False
-        end = sa.text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name")
-        with self.engine.connect() as connection:
-            return any(connection.scalars(end, {"name": found[0]}).all())
-
-
-def in_words(name: str, silent: float) -> str:
-    """Describe a leader that shows no sign of life."""
-    _, process, host = [*name.split(" ", 3)[1:], "?", "?"][:3]
-    who = f"process {process} on {host}"
-    return f"{who} leads and has been silent for {silent:.0f} s; after {LEASE:.0f} s another one takes over"
 
 
 _LEADER, _CREATOR = 0, -1  # numbers of locks; those of workers start from 1
@@ -138,8 +67,9 @@ class PostgreSQL:
         self._own: sa.Connection | None = None
         self._worker: int | None = None
         self._leads = False
-        self._name = connection_name()
-        self._leading = Leading(self.engine, self._name)
+        # names all connections of this process, so that they can be ended together; PostgreSQL cuts at 63 signs
+        self._name = f"rw {uuid.uuid4().hex[:8]} {os.getpid()} {socket.gethostname()}"[:63]
+        self._beating: threading.Event | None = None  # set when this process leads no more
 
     def _on_connect(self, connection: Any, _: object) -> None:
         with connection.cursor() as cursor:
@@ -150,7 +80,6 @@ class PostgreSQL:
         connection.commit()
 
     def exists(self) -> bool:
-        """Whether a campaign could be there already."""
         with self.engine.connect() as connection:
             return sa.inspect(connection).has_schema(self.schema)
 
@@ -159,14 +88,12 @@ class PostgreSQL:
 
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
-        """A transaction in which nobody else creates or migrates tables."""
         with self.engine.begin() as connection:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(self._class, _CREATOR)))
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
             yield connection
 
     def load(self, connection: sa.Connection, table: sa.Table, rows: Iterable[Sequence[Any]]) -> None:
-        """Many rows, all columns in the table's order."""
         driver = connection.connection.driver_connection
         assert driver is not None
         with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} FROM STDIN") as copy:
@@ -186,7 +113,6 @@ class PostgreSQL:
         return self._own
 
     def hold(self, worker: int) -> None:
-        """Show that this worker is alive until the process ends."""
         self._worker = worker
         self._try_lock(worker)
 
@@ -194,16 +120,58 @@ class PostgreSQL:
         """Asks the server each time: locks are lost with the connection, and another may lead by then."""
         self._leads = self._leads and self._ask(sa.select(sa.true()))
         self._leads = self._leads or self._try_lock(_LEADER)
-        if not self._leads and self._leading.end_silent(self.lease):
+        if not self._leads and self._end_silent():
             self._leads = self._try_lock(_LEADER)
-        if self._leads:
-            self._leading.start()
+        if self._leads and self._beating is None:
+            self._beating = threading.Event()
+            with suppress(exc.ProgrammingError):  # before the tables are there
+                self._beat(first=True)
+            threading.Thread(target=self._beat_on, args=(self._beating,), name="ratewise-leader", daemon=True).start()
         return self._leads
 
+    def _beat_on(self, stop: threading.Event) -> None:
+        while not stop.wait(LEASE / 6):
+            with suppress(exc.SQLAlchemyError):  # a server that restarts; the next one may be heard
+                self._beat()
+
+    def _beat(self, *, first: bool = False) -> None:
+        """Show a sign of life; after the first, only while nobody else has taken over."""
+        mine = "" if first else " WHERE split_part(meta.value, '|', 2) = :name"
+        write = sa.text(
+            f"INSERT INTO meta (key, value) VALUES ('{_FACT}', {_NOW}::text || '|' || :name) "
+            f"ON CONFLICT (key) DO UPDATE SET value = excluded.value{mine}"
+        )
+        with self.engine.begin() as connection:
+            connection.execute(write, {"name": self._name})
+
+    def _leader(self) -> tuple[str, float] | None:
+        """Whose connections lead, and for how many seconds they have been silent; None where nobody has led."""
+        read = sa.text(f"SELECT value, {_NOW} FROM meta WHERE key = '{_FACT}'")
+        found = None
+        with suppress(exc.ProgrammingError), self.engine.connect() as connection:
+            found = connection.execute(read).one_or_none()
+        if found is None:
+            return None
+        at, _, name = str(found[0]).partition("|")
+        return name, float(found[1]) - float(at)
+
+    def _end_silent(self) -> bool:
+        """End the connections of a leader that has been silent for too long; whether there was one."""
+        found = self._leader()
+        if found is None or found[1] <= self.lease or found[0] == self._name:
+            return False
+        end = sa.text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name")
+        with self.engine.connect() as connection:
+            return any(connection.scalars(end, {"name": found[0]}).all())
+
     def silent_leader(self) -> str | None:
-        """Who is waited for, where the one that plans shows no sign of life."""
-        found = self._leading.seen() if self.running() else None
-        return None if found is None or found[1] < _SILENT else in_words(*found)
+        found = self._leader() if self.running() else None
+        if found is None or found[1] < _SILENT:
+            return None
+        name, silent = found
+        _, process, host = [*name.split(" ", 3)[1:], "?", "?"][:3]
+        who = f"process {process} on {host}"
+        return f"{who} leads and has been silent for {silent:.0f} s; after {LEASE:.0f} s another one takes over"
 
     def _try_lock(self, number: int) -> bool:
         return self._ask(sa.select(sa.func.pg_try_advisory_lock(self._class, number)))
@@ -218,7 +186,9 @@ class PostgreSQL:
 
     def _forget(self) -> None:
         self._leads = False
-        self._leading.stop()
+        if self._beating is not None:
+            self._beating.set()
+            self._beating = None
         if self._own is not None:
             with suppress(exc.SQLAlchemyError):
                 self._own.invalidate()  # a pooled connection would keep the locks
@@ -249,7 +219,6 @@ class PostgreSQL:
         self.engine.dispose()
 
     def running(self) -> bool:
-        """Whether some process plans."""
         return _LEADER in self._held()
 
     def damage(self) -> list[str]:

@@ -113,10 +113,6 @@ def _names(table: str, columns: Sequence[str]) -> list[str]:
 
 # Compared
 
-_KEYED = {  # what names a row; rows of the others are told by their place in the order they were written
-    "meta": ("key",), "rounds": ("number",), "batches": ("first",), "draws": ("position", "step"),
-    "ratings": ("position", "step"), "totals": ("only",), "refits": ("round",),
-}  # fmt: skip
 _LONGEST = 60  # characters of a value that is shown
 _AT_ONCE = 2000
 _MOST = 200  # differences of one table: the rest is counted by nobody
@@ -134,10 +130,10 @@ def differences(found: sa.Connection, right: sa.Connection) -> Iterator[str]:
 
 
 def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Iterator[str]:
-    """Differences of one table; without keys, up to the first: after a missing or extra row, all rows differ."""
+    """Differences of one table. Rows whose number the database gave are told by their place, up to the first."""
     columns = list(table.columns) if table is t.totals else chain.recorded_columns(table)
     names = [column.name for column in columns]
-    keys = [names.index(name) for name in _KEYED.get(table.name, ())]
+    keys = [names.index(column.name) for column in table.primary_key if column.name in names]
     marked = heapq.merge(
         _marked(_rows(table, columns, found), keys, of_record=False),
         _marked(_rows(table, columns, right), keys, of_record=True), key=itemgetter(0),

@@ -106,17 +106,14 @@ class SQLite:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def exists(self) -> bool:
-        """Whether a campaign could be there already."""
         return os.path.exists(self.path)
 
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
-        """A transaction in which nobody else creates or migrates tables."""
         with self.engine.execution_options(writes=True).begin() as connection:
             yield connection
 
     def load(self, connection: sa.Connection, table: sa.Table, rows: Iterable[Sequence[Any]]) -> None:
-        """Many rows, all columns in the table's order."""
         marks = ", ".join("?" * len(table.columns))
         driver = connection.connection.driver_connection
         assert driver is not None
@@ -138,7 +135,6 @@ class SQLite:
             self._worker, self._alive = worker, _locked(self._of(worker))
 
     def lead(self) -> bool:
-        """Whether this process has the lock of the one that plans."""
         return self._lock is not None
 
     def dead(self, workers: Sequence[int]) -> list[int]:
@@ -163,7 +159,6 @@ class SQLite:
             os.remove(self._of(worker))
 
     def leave(self) -> None:
-        """Give the locks back."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -175,7 +170,6 @@ class SQLite:
         self.engine.dispose()
 
     def running(self) -> bool:
-        """Whether some process plans."""
         if self._lock is not None:
             return True
         if not os.path.exists(self.path + ".lock"):
@@ -190,7 +184,6 @@ class SQLite:
         return None
 
     def damage(self) -> list[str]:
-        """What the database finds wrong with its own file."""
         with self.engine.begin() as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check(20)").scalars().all()
         return [] if found == ["ok"] else [" ".join(str(line).split()) for line in found]
