@@ -9,7 +9,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.findings import judge_and_people
 from ratewise.campaign.raters import rules_in_words
 from ratewise.report.campaign import campaign_page
-from ratewise.report.status import status_text
+from ratewise.report.terminal import text_of
 from ratewise.report.words import people_of
 from ratewise.web.live import document
 
@@ -67,7 +67,7 @@ def test_the_rule_is_said_wherever_one_looks(tmp_path):
     campaign = answered(begun(tmp_path, more="votes = 2"), ann="yes", bob="no")
     assert campaign.status().to_dict()["votes"] == [EACH]
     console = Console(file=io.StringIO(), width=200)
-    console.print(status_text(campaign.status()))
+    console.print(text_of(campaign.status()))
     assert EACH in console.file.getvalue()
     assert EACH in campaign_page(campaign)
     with campaign.look() as now:

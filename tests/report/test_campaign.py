@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from ratewise.report.campaign import campaign_page, snapshot_page
-from ratewise.report.status import ending_text, look_text, status_text
+from ratewise.report.status import look_parts
+from ratewise.report.terminal import as_text, text_of
 from ratewise.report.words import plain_answer
 from ratewise.web.live import document
 
@@ -27,9 +28,10 @@ def printed(text):
 
 def test_status_and_ending_say_what_was_spent_and_found(campaign):
     status, estimate = campaign.status(), campaign.estimate()
-    text = printed(status_text(status, running=False))
+    text = printed(text_of(status))
     assert f"{status.spent:,.2f} of 40.00 spent" in text
-    ending = printed(ending_text(status, "the budget is spent"))
+    with campaign.look() as now:
+        ending = printed(as_text(look_parts(now, reason="the budget is spent")))
     assert "the budget is spent" in ending.lower()
     assert f"{estimate.value:.4f}" in ending
 
@@ -45,7 +47,7 @@ def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
 def test_a_narrow_terminal_shows_the_whole_head(campaign):
     with campaign.look() as now:
         console = Console(file=io.StringIO(), width=50, highlight=False)
-        console.print(look_text(now))
+        console.print(as_text(look_parts(now)))
         assert now.head in "".join(console.file.getvalue().split())
 
 
@@ -57,10 +59,10 @@ def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):
     final, wide = status.final, status.for_looks
     assert wide.low < final.low < final.high < wide.high
     leads, other = (f"{e.low:.4f} to {e.high:.4f}" for e in (final, wide))
-    terminal = printed(status_text(status))
+    terminal = printed(text_of(status))
     for text, first, second in (
         (terminal, leads, f"if you look every day  {other}"), (page, leads, f"If you look every day: {other}"),
-        (status._repr_html_(), f"[{final.low:.4f}, {final.high:.4f}]", f"[{wide.low:.4f}, {wide.high:.4f}]"),
+        (status._repr_html_(), leads, other),
     ):  # fmt: skip
         assert -1 < text.index(first) < text.index(second)
     assert f"[{final.low:.4f}, {final.high:.4f}]" in status.summary()
@@ -76,17 +78,17 @@ def test_until_the_end_every_view_leads_with_the_interval_that_may_be_looked_at(
     under_way = replace(ended, ended=None)
     assert under_way.lead is ended.estimate
     assert under_way.for_looks is None
-    assert "it holds however often you look" in printed(status_text(under_way))
+    assert "it holds however often you look" in printed(text_of(under_way))
     changed = replace(ended, final=ended.estimate)  # the goal was changed after somebody had looked
     assert changed.lead is ended.estimate
     assert changed.for_looks is None
-    assert "it holds however often you look" in printed(status_text(changed))
-    assert "if you look every day" not in printed(status_text(changed))
+    assert "it holds however often you look" in printed(text_of(changed))
+    assert "if you look every day" not in printed(text_of(changed))
 
 
 def test_failed_calls_have_a_row_of_their_own(campaign):
     status = replace(campaign.status(), failed_calls=3)
-    rows = {line.split("  ")[0].strip(): line for line in printed(status_text(status, running=False)).splitlines()}
+    rows = {line.split("  ")[0].strip(): line for line in printed(text_of(status)).splitlines()}
     assert "3" in rows["failed calls"]
     assert "fail" not in rows["strong ratings"]
-    assert "failed calls" not in printed(status_text(campaign.status(), running=False))
+    assert "failed calls" not in printed(text_of(campaign.status()))

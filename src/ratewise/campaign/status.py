@@ -12,15 +12,21 @@ from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
 from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.document import FactTable, Part
+from ratewise.core.document import Fact, FactTable, Part
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import Result, fields_in_json
 from ratewise.judges.judge import told_of_servers
-from ratewise.store.money import to_money
+from ratewise.store.money import amount, to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
 
 IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown
+_BAR = 24  # signs of the money's bar
+
+
+def ends_of(e: Estimate) -> str:
+    """An estimate's interval."""
+    return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,17 +87,42 @@ class Status(Result):
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
         return f"{self.name}: {'; '.join(parts)}"
 
-    def document(self) -> list[Part]:
-        """Where it stands, in a table for notebooks; a terminal shows more."""
-        facts = [("campaign", self.name), ("state", self.ended or "not at its end"), ("spent", f"{self.spent:f}")]
-        facts += [("strong ratings", f"{self.labels:,}"), ("items", f"{self.looked:,} of {self.pool:,}")]
-        if self.lead is not None:
-            facts.append(("estimate", self.lead.summary()))
-        if self.for_looks is not None:
-            facts.append((IF_YOU_LOOK, self.for_looks.summary()))
-        return [
-            FactTable([*facts, *(("votes", text) for text in self.votes), *(("judge", text) for text in self.servers)])
-        ]
+    def document(self, *, running: bool | None = None) -> list[Part]:
+        """Where it stands; `running` says whether a process works on it, where that is known."""
+        states = {None: "not at its end", True: "running", False: "stopped; go on with `ratewise run`"}
+        state = self.ended or states[running]
+        rows: list[Fact] = [("campaign", f"{self.name}: {state}", "strong"), ("id", self.campaign, "quiet")]
+        rows += [] if self.waits_for is None else [("waits", self.waits_for, "warning")]
+        rows += [("judge", line, "warning") for line in self.servers]
+        rounds = f"in {self.rounds:,} complete round{'' if self.rounds == 1 else 's'}"
+        rows += [("money", self._money()), ("items", f"{self.looked:,} of {self.pool:,} looked at, {rounds}")]
+        asked = f", {self.pending:,} asked for" if self.pending else ""
+        gone = f", {self.missing:,} will not come (counted at both ends of the scale)" if self.missing else ""
+        rows.append(("strong ratings", f"{self.labels:,} in{asked}{gone}"))
+        rows += [("failed calls", f"{self.failed_calls:,}, of all raters")] if self.failed_calls else []
+        rows += [("votes", line) for line in self.votes]
+        if self.lead is None:
+            rows.append(("estimate", "none before the first round is complete"))
+        else:
+            rows += [
+                ("estimate", f"{self.lead.value:.4f}", "strong"),
+                (f"{self.lead.level:.0%} interval", ends_of(self.lead), "strong"), ("", self.lead_words, "quiet"),
+            ]  # fmt: skip
+        rows += [] if self.for_looks is None else [(IF_YOU_LOOK, ends_of(self.for_looks))]
+        if self.lead is not None and self.ended is None and self.final is not None:
+            why = "if it ended now, and nobody stops it on what they see"
+            rows += [("final", ends_of(self.final)), ("", why, "quiet")]
+        if self.expected_se is not None and self.ended is None:
+            rows.append(("at the end", f"standard error of about {self.expected_se:.4f}"))
+        return [FactTable(rows)]
+
+    def _money(self) -> str:
+        if self.budget is None or self.left is None:
+            return f"{amount(self.spent)} spent, {amount(self.reserved)} promised; no limit"
+        filled = round(min(float((self.spent + self.reserved) / self.budget), 1.0) * _BAR)
+        promised = f", {amount(self.reserved)} promised" if self.reserved else ""
+        bar = "█" * filled + "░" * (_BAR - filled)
+        return f"{bar} {amount(self.spent)} of {amount(self.budget)} spent{promised}, {amount(self.left)} left"
 
     def to_dict(self) -> dict[str, Any]:
         return fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}

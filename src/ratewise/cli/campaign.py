@@ -101,7 +101,8 @@ def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> i
     from ratewise.campaign.clients.patience import PATIENCE
     from ratewise.campaign.cost import campaign_cost
     from ratewise.campaign.engine import Paused
-    from ratewise.report.status import beside_the_numbers, ending_text
+    from ratewise.report.status import beside_the_numbers, look_parts
+    from ratewise.report.terminal import as_text
 
     if dry_run:
         cost = campaign_cost(Campaign.at(campaign).spec)
@@ -117,7 +118,7 @@ def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> i
         ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
     with opened.look() as now:
         notes, beside = now.notes[known:], beside_the_numbers(now)
-        text = ending_text(now.status, ended.reason, beside=beside)
+        text = as_text(look_parts(now, reason=ended.reason))
     print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
     if json:
         print_json({**ended.to_dict(), **beside})
@@ -150,7 +151,8 @@ def status(*, campaign: str, watch: bool | None, json: bool) -> None:
     Example: ratewise status campaign.toml
     """
     from ratewise.campaign.campaign import Campaign
-    from ratewise.report.status import beside_the_numbers, look_text
+    from ratewise.report.status import beside_the_numbers, look_parts
+    from ratewise.report.terminal import as_text
 
     with Campaign.at(campaign).watch() as look:
         now = look()
@@ -158,17 +160,17 @@ def status(*, campaign: str, watch: bool | None, json: bool) -> None:
             print_json({**now.status.to_dict(), **beside_the_numbers(now), "running": now.is_running})
             return
         if not (now.is_running and sys.stdout.isatty() if watch is None else watch):
-            print_rich(look_text(now))
+            print_rich(as_text(look_parts(now)))
             return
         from rich.live import Live
 
         from ratewise.cli.visible import console
 
-        with Live(look_text(now), console=console(), refresh_per_second=4) as screen:
+        with Live(as_text(look_parts(now)), console=console(), refresh_per_second=4) as screen:
             while now.is_running or watch:
                 time.sleep(1.0)
                 now = look()
-                screen.update(look_text(now))
+                screen.update(as_text(look_parts(now)))
 
 
 @command(

@@ -21,7 +21,6 @@ from ratewise.core.estimate import Estimate
 from ratewise.errors import OutsideError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.campaign import campaign_page
-from ratewise.report.status import status_text
 from ratewise.report.terminal import text_of
 from ratewise.tables import read_table, write_table
 from ratewise.tables.write import make_folder, write_text
@@ -179,7 +178,7 @@ def _tell_kill(killed: Status | None, toml: str) -> None:
 
 
 def _tell_end(shown: Shown, folder: str, toml: str) -> None:
-    print_rich(status_text(shown.ended))
+    print_rich(text_of(shown.ended))
     _say(f"\n3. ratewise verify {toml}", "bold cyan")
     _say(shown.verified.summary())
     _say("\n4. The result", "bold cyan")

@@ -9,7 +9,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import RaterSpec
-from ratewise.campaign.status import IF_YOU_LOOK, Status
+from ratewise.campaign.status import IF_YOU_LOOK, Status, ends_of
 from ratewise.core.document import (
     Bullets,
     Code,
@@ -30,8 +30,8 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
 from ratewise.report.page import page, svg_of
 from ratewise.report.pictures import plot_calibration, plot_money, plot_rates
-from ratewise.report.words import amount, counted, ends_of
-from ratewise.store.money import to_money
+from ratewise.report.words import counted
+from ratewise.store.money import amount, to_money
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,24 +3,19 @@
 import math
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import RenderableType
 
 from ratewise.campaign.engine import Paused
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.guess import Begun, scale_words
-from ratewise.campaign.status import IF_YOU_LOOK, Status
-from ratewise.core.document import FactTable, Sentence
+from ratewise.campaign.status import Status
+from ratewise.core.document import FactTable, Part, Sentence
 from ratewise.report.terminal import as_text
-from ratewise.report.words import amount, counted, ends_of
 
-_BAR = 24
 _FEWEST = 5.0  # seconds after which a rate is told
 _MOST_NAMED = 3
 
@@ -30,85 +25,18 @@ def beside_the_numbers(now: Snapshot) -> dict[str, Any]:
     return {"head": now.head, "told": list(now.told), "seed": now.seed}
 
 
-def look_text(now: Snapshot) -> RenderableType:
-    """A look at a campaign, for a terminal."""
-    return status_text(now.status, running=now.is_running, beside=beside_the_numbers(now))
-
-
-def status_text(
-    status: Status, *, running: bool | None = None, beside: Mapping[str, Any] | None = None
-) -> RenderableType:
-    """A few lines: money as a bar, questions, and the estimate that may be looked at as often as one likes."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")  # a head that is cut is no head
-    state = status.ended or ("running" if running else "stopped; go on with `ratewise run`")
-    grid.add_row("campaign", Text.assemble((status.name, "bold"), f"  {state}", (f"  {status.campaign}", "dim")))
-    if status.waits_for is not None:
-        grid.add_row("waits", Text(status.waits_for, style="yellow"))
-    for line in status.servers:
-        grid.add_row("judge", Text(line, style="yellow"))
-    grid.add_row("money", _money(status))
-    grid.add_row(
-        "items", f"{status.looked:,} of {status.pool:,} looked at, in {counted(status.rounds, 'complete round')}"
-    )
-    grid.add_row("strong ratings", _ratings(status))
-    if status.failed_calls:
-        grid.add_row("failed calls", f"{status.failed_calls:,}, of all raters")
-    for line in status.votes:
-        grid.add_row("votes", line)
-    e = status.lead
-    if e is None:
-        grid.add_row("estimate", "none before the first round is complete")
-    else:
-        grid.add_row("estimate", Text(f"{e.value:.4f}", style="bold"))
-        grid.add_row(f"{e.level:.0%} interval", Text(ends_of(e), style="bold"))
-        grid.add_row("", Text(status.lead_words, style="dim"))
-    if status.for_looks is not None:
-        grid.add_row(IF_YOU_LOOK, Text(ends_of(status.for_looks)))
-    if e is not None and status.ended is None and status.final is not None:
-        grid.add_row("final", Text(ends_of(status.final)))
-        grid.add_row("", Text("if it ended now, and nobody stops it on what they see", style="dim"))
-    if status.expected_se is not None and status.ended is None:
-        grid.add_row("at the end", f"standard error of about {status.expected_se:.4f}")
-    if beside is None:
-        return grid
-    if beside["seed"] is not None:
-        grid.add_row("seed", Text(beside["seed"]))
-    grid.add_row("record", Text(beside["head"]))
-    return Group(grid, *(Text(line, style="yellow") for line in beside["told"]))
-
-
-def _money(status: Status) -> Text:
-    if status.budget is None:
-        return Text(f"{amount(status.spent)} spent, {amount(status.reserved)} promised; no limit")
-    share = min(float((status.spent + status.reserved) / status.budget), 1.0)
-    bar = "█" * round(share * _BAR)
-    left = status.left if status.left is not None else Decimal(0)
-    said = f" {amount(status.spent)} of {amount(status.budget)} spent"
-    promised = f", {amount(status.reserved)} promised" if status.reserved else ""
-    return Text.assemble((bar, "green"), ("░" * (_BAR - len(bar)), "dim"), said, promised, f", {amount(left)} left")
-
-
-def _ratings(status: Status) -> str:
-    said = [f"{status.labels:,} in"]
-    if status.pending:
-        said.append(f"{status.pending:,} asked for")
-    if status.missing:
-        said.append(f"{status.missing:,} will not come (counted at both ends of the scale)")
-    return ", ".join(said)
-
-
-def ending_text(status: Status, reason: str, *, beside: Mapping[str, Any] | None = None) -> RenderableType:
-    """The end of a run, for a terminal."""
-    lines: list[RenderableType] = [status_text(status, beside=beside)]
+def look_parts(now: Snapshot, *, reason: str = "") -> list[Part]:
+    """A look at a campaign, for a terminal; after a run, with the reason why it ended."""
+    parts, record = now.status.document(running=now.is_running and not reason), [("record", now.head)]
+    parts.append(FactTable(record if now.seed is None else [("seed", now.seed), *record]))
+    parts += [Sentence(line, "warning") for line in now.told]
     if reason == Paused.STOPPED:
-        lines.append(Text("stopped; everything is kept: `ratewise run` goes on", style="yellow"))
+        parts.append(Sentence("stopped; everything is kept: `ratewise run` goes on", "warning"))
     if reason == Paused.WAITING:
-        lines.append(Text("questions are open; when people have answered, `ratewise run` goes on", style="yellow"))
+        parts.append(Sentence("questions are open; when people have answered, `ratewise run` goes on", "warning"))
     elif reason.startswith("waiting for"):
-        lines.append(Text(f"{reason}; fill in what you can, then `ratewise run` goes on", style="yellow"))
-    return Group(*lines)
+        parts.append(Sentence(f"{reason}; fill in what you can, then `ratewise run` goes on", "warning"))
+    return parts
 
 
 # How fast it goes

@@ -37,6 +37,8 @@ def _shown(part: Part) -> RenderableType:
             return TerminalTable(part)
         case FactTable(rows):
             grid = Table.grid(padding=(0, 2))
+            grid.add_column(no_wrap=True)
+            grid.add_column(overflow="fold")  # a digest that is cut is no digest
             for name, text, *style in rows:
                 grid.add_row(name, Text(text, style=_STYLES.get(style[0], "") if style else ""))
             return grid

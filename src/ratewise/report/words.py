@@ -98,19 +98,9 @@ def money(spec: Spec, amount: Decimal) -> str:
     return f"{spec.currency}{whole}" if len(spec.currency) == 1 else f"{whole} {spec.currency}"
 
 
-def amount(exact: Decimal) -> str:
-    """An amount with two digits, or all that it has."""
-    return f"{exact:,.2f}" if exact == exact.quantize(Decimal("0.01")) else f"{exact:,f}"
-
-
 def counted(n: int, word: str) -> str:
     """A number of things."""
     return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
-def ends_of(e: Estimate) -> str:
-    """An estimate's interval."""
-    return "none" if e.interval is None else f"{e.interval[0]:.4f} to {e.interval[1]:.4f}"
 
 
 # Pictures

@@ -30,10 +30,14 @@ def to_money(units: int) -> Decimal:
     return whole if amount == whole else amount.normalize()
 
 
-def shown(units: int) -> str:
+def amount(exact: Decimal) -> str:
     """An amount for people: two decimals, or as many as it takes."""
-    amount = to_money(units)
-    return f"{amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"{amount:,f}"
+    return f"{exact:,.2f}" if exact == exact.quantize(Decimal("0.01")) else f"{exact:,f}"
+
+
+def shown(units: int) -> str:
+    """The same of an amount in units."""
+    return amount(to_money(units))
 
 
 def total(amounts: NDArray[np.int64]) -> int:
