@@ -10,7 +10,8 @@ from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
 from ratewise.lab.reproduction import Experiment, real_claims, run_experiment
 from ratewise.report import reproduction
-from ratewise.report.reproduction import reproduce_all, reproduction_text
+from ratewise.report.reproduction import reproduce_all
+from ratewise.report.terminal import text_of
 
 from ..worlds import sharp_judge
 
@@ -125,7 +126,7 @@ def test_verdicts_depend_on_what_was_found():
 def test_the_terminal_shows_sources_and_verdicts(tmp_path, capsys):
     from ratewise.cli.console import print_rich
 
-    print_rich(reproduction_text(reproduce_all(["gaussian"], str(tmp_path))))
+    print_rich(text_of(reproduce_all(["gaussian"], str(tmp_path))))
     shown = capsys.readouterr().out
-    assert shown.count("holds") == 4
-    assert "index.html" in shown
+    assert shown.count("✓ holds") == 4
+    assert "gaussian.csv" in shown

@@ -71,7 +71,8 @@ def reproduce(*, output: str, figures: list[str] | None, json: bool, **options: 
 
     Example: ratewise reproduce gaussian bernoulli -o figures
     """
-    from ratewise.report.reproduction import reproduce_all, reproduction_text
+    from ratewise.report.reproduction import reproduce_all
+    from ratewise.report.terminal import text_of
 
     with progress_bar("trials", quiet=json) as progress:
         chosen = figures or [name for name in FIGURES if name != "arena-like"]
@@ -79,7 +80,8 @@ def reproduce(*, output: str, figures: list[str] | None, json: bool, **options: 
     if json:
         print_json(made.to_dict())
     else:
-        print_rich(reproduction_text(made))
+        print_rich(text_of(made))
+        say(f"The page is {output}/index.html.")
     return STOPPED if made.partial else None
 
 

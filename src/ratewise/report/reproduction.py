@@ -3,17 +3,14 @@
 import html
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
 from ratewise.core.checks import choice, number
-from ratewise.core.document import Heading, Part, Picture, Sentence, grid_of
+from ratewise.core.document import Heading, Part, Picture, Sentence
 from ratewise.core.names import FIGURES
+from ratewise.core.result import Result, fields_in_json
 from ratewise.errors import TableError
 from ratewise.lab.figures import (
     PaperClaim,
@@ -39,7 +36,12 @@ _MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]],
     "gaussian": (gaussian_figure, gaussian_claims),
     "bernoulli": (bernoulli_figure, bernoulli_claims),
 }
-_WIDER = "body { max-width: 70rem; } th, td { text-align: left; } img { width: 100%; }"
+_WIDER = "body { max-width: 70rem; } img { width: 100%; }"
+_TITLE = "The paper's experiments, rerun"
+_ABOUT = (
+    "Figures and claims of Cost-Optimal Active AI Model Evaluation (Angelopoulos, Eisenstein, Berant, Agarwal, "
+    "Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data."
+)
 _LINES = ("#0f766e", "#2563eb", "#d97706", "#9333ea")
 
 
@@ -52,28 +54,37 @@ class Reproduced:
     files: tuple[str, ...] = ()
     missing: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return asdict(self) | {"files": list(self.files)}
 
-
-@dataclass(frozen=True, slots=True)
-class Reproduction:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reproduction(Result):
     """All figures, and the paper's claims with a verdict each; partial where it was stopped."""
 
     folder: str
     figures: tuple[Reproduced, ...]
-    claims: tuple[tuple[str, PaperClaim], ...] = field(default=())  # figure, claim
+    claims: tuple[tuple[str, PaperClaim], ...] = ()  # figure, claim
     partial: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {
-            "folder": self.folder,
-            "figures": [figure.to_dict() for figure in self.figures],
-            "claims": [{"figure": name, **claim.to_dict()} for name, claim in self.claims],
-            "partial": self.partial,
-        }
+        claims = [{"figure": name, **claim.to_dict()} for name, claim in self.claims]
+        return fields_in_json(self) | {"claims": claims}
+
+    def document(self) -> list[Part]:
+        parts: list[Part] = [Heading(_TITLE, 1), Sentence(_ABOUT)]
+        if self.partial:
+            parts.append(Sentence("Partial: stopped before the end.", "note"))
+        if self.claims:
+            parts.append(Heading("Claims"))
+        for name, claim in self.claims:
+            lead = "✓ holds" if claim.holds else "✗ does not hold here"
+            parts.append(Sentence(f" {name}: {claim.text} ({claim.evidence})", lead=lead))
+        for figure in self.figures:
+            parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
+            if figure.missing is not None:
+                parts.append(Sentence(f"Not made: {figure.missing}", "note"))
+                continue
+            files = Sentence(", ".join(figure.files), "quiet")
+            parts += [Sentence(figure.source), files, Picture(partial(_image, figure))]
+        return parts
 
 
 def reproduce_all(
@@ -100,7 +111,9 @@ def reproduce_all(
         try:
             if name in _MADE_UP:
                 points = _MADE_UP[name][0]()
-                made.append(_save_points(name, points, folder))
+                source = "A made-up world, by exact integrals; Var(H), MSE(H, G), Var(U) and costs are in the CSV."
+                files = _files(name, [p.to_dict() for p in points], plot_points(points), folder)
+                made.append(Reproduced(name, source, files))
                 claims += [(name, claim) for claim in _MADE_UP[name][1](points)]
             else:
                 figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, bar)
@@ -116,7 +129,7 @@ def reproduce_all(
             break
     claims += [("real data", claim) for claim in real_claims({k: v for k, v in found.items() if v})]
     done = Reproduction(folder, tuple(made), tuple(claims), stopped)
-    write_text(os.path.join(folder, "index.html"), _page(done))
+    write_text(os.path.join(folder, "index.html"), page(_TITLE, done.document(), style=_WIDER))
     return done
 
 
@@ -171,15 +184,6 @@ def _files(name: str, rows: list[dict[str, Any]], picture: "Figure", folder: str
     return tuple(f"{name}.{ending}" for ending in ("csv", "svg", "png"))
 
 
-# Made-up worlds
-
-
-def _save_points(name: str, points: list[Point], folder: str) -> Reproduced:
-    picture = plot_points(points)
-    source = "A made-up world, by exact integrals; Var(H), MSE(H, G), Var(U) and costs are in the CSV."
-    return Reproduced(name, source, _files(name, [p.to_dict() for p in points], picture, folder))
-
-
 def plot_points(points: Sequence[Point]) -> "Figure":
     """A panel for each letter, a line for each Var(H), the lower bound dotted."""
     names = sorted({p.panel for p in points})
@@ -207,59 +211,7 @@ def _panel(ax: "Axes", found: dict[float, list[Point]]) -> None:
     ax.set_ylim(bottom=0.0)
 
 
-# The page and the terminal
-
-
-def _page(made: Reproduction) -> str:
-    title = "The paper's experiments, rerun"
-    said = (
-        "Figures and claims of Cost-Optimal Active AI Model Evaluation (Angelopoulos, Eisenstein, Berant, Agarwal, "
-        "Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data."
-    )
-    parts: list[Part] = [Heading(title, 1), Sentence(said)]
-    if made.partial:
-        parts.append(Sentence("Partial: stopped before the end.", "note"))
-    if made.claims:
-        verdicts = {True: "✓ holds", False: "✗ does not hold here"}
-        rows = [(verdicts[claim.holds], name, claim.text, claim.evidence) for name, claim in made.claims]
-        parts += [Heading("Claims"), grid_of(("verdict", "figure", "claim", "by"), rows)]
-    for figure in made.figures:
-        parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
-        if figure.missing is None:
-            parts += [Sentence(figure.source), Picture(partial(_image, figure))]
-        else:
-            parts.append(Sentence(f"Not made: {figure.missing}", "note"))
-    return page(title, parts, style=_WIDER)
-
-
 def _image(figure: Reproduced) -> str:
-    """The figure from its file, with links to its numbers and to the same for print."""
-    csv, svg, png = map(html.escape, figure.files)
-    links = f"<p><a href='{csv}'>{csv}</a> · <a href='{png}'>{png}</a></p>"
-    return f"<img src='{svg}' alt='{html.escape(figure.name)}'>{links}"
-
-
-def reproduction_text(made: Reproduction) -> RenderableType:
-    """Which figures were made from what, and the verdicts."""
-    lines: list[RenderableType] = []
-    for figure in made.figures:
-        lines.append(Text(figure.name, style="bold"))
-        if figure.missing is not None:
-            lines.append(_indented(Text(f"not made: {figure.missing}", style="yellow"), 2))
-        else:
-            lines.append(_indented(Text(figure.source), 2))
-            lines.append(_indented(Text(", ".join(figure.files), style="dim"), 2))
-    if made.claims:
-        lines.append(Text("\nWhat the paper says", style="bold"))
-    for name, claim in made.claims:
-        verdict = Text("  holds           ", style="green") if claim.holds else Text("  does not hold   ", style="red")
-        lines.append(verdict + Text(f"{name}: {claim.text}"))
-        lines.append(_indented(Text(claim.evidence, style="dim"), 18))
-    if made.partial:
-        lines.append(Text("\nnote: partial, stopped before the end", style="yellow"))
-    lines.append(Text(f"\nThe page is {os.path.join(made.folder, 'index.html')}."))
-    return Group(*lines)
-
-
-def _indented(text: Text, by: int) -> RenderableType:
-    return Padding(text, (0, 0, 0, by))
+    """The figure from its file, with a link to its numbers."""
+    csv, svg, _ = map(html.escape, figure.files)
+    return f"<a href='{csv}'><img src='{svg}' alt='{html.escape(figure.name)}'></a>"
