@@ -30,6 +30,7 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
 
     Example: ratewise convert logs/run.eval -o items.parquet
     """
+    from ratewise.core.result import fields_in_json
     from ratewise.tables import write_table
     from ratewise.tables.read import check_format, opened_file
     from ratewise.tables.table import Table
@@ -52,7 +53,7 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
     write_table(make_safe(flat) if safe_cells else flat, output)
     notes = () if found is None else found.notes
     if json:
-        became = [] if found is None else [each.to_dict() for each in found.became]
+        became = [] if found is None else [fields_in_json(each) for each in found.became]
         plain = [{"column": name, "role": "more", "source": name} for name in flat.columns]
         print_json({
             "output": output, "tool": None if found is None else found.tool, "rows": flat.rows,

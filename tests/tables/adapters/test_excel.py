@@ -101,7 +101,7 @@ def test_what_is_no_workbook_is_told(tmp_path):
 
 
 def test_a_workbook_that_would_fill_the_memory_is_refused(workbook, monkeypatch):
-    monkeypatch.setattr("ratewise.tables.adapters.documents.LARGEST_DOCUMENT", 100)
+    monkeypatch.setattr("ratewise.tables.adapters.excel.LARGEST_DOCUMENT", 100)
     with pytest.raises(TableError, match="save it as CSV"):
         read_table(workbook(("id",), (1,)))
 

@@ -65,9 +65,9 @@ def test_it_is_a_table_like_any_other(written, tmp_path):
         ("[{", "per_instance_stats.json is not JSON: "),
         ({"a": 1}, "per_instance_stats.json is no list of instances; give HELM's per_instance_stats.json"),
         ([], "per_instance_stats.json has no rows; there is nothing to work on"),
-        ([ENTRIES[0], {"stats": []}], "row 2 of per_instance_stats.json is no instance of HELM (rows are counted"),
-        ([{"instance_id": "a", "stats": [{}]}], "row 1 of per_instance_stats.json is no instance of HELM ("),
-        ([7], "row 1 of per_instance_stats.json is no instance of HELM ("),
+        ([ENTRIES[0], {"stats": []}], "row 2 of per_instance_stats.json is no instance of HELM: each has"),
+        ([{"instance_id": "a", "stats": [{}]}], "row 1 of per_instance_stats.json is damaged, or no file of"),
+        ([7], "row 1 of per_instance_stats.json is no instance of HELM: "),
     ],
 )
 def test_another_document_is_refused(document, message, written, complaint):

@@ -2,13 +2,17 @@ import pytest
 
 from ratewise.tables import read_table
 from ratewise.tables.adapters import source
-from ratewise.tables.adapters.source import parsed, read_json, read_lines
+from ratewise.tables.adapters.source import Source, parsed
+
+
+def document(path):
+    return Source(str(path)).document
 
 
 def test_nested_deeply_is_one_line(file, complaint):
     for text in ("[" * 200_000, '{"a":' * 200_000):
         message = "x.json is not JSON that can be read: it is nested too deeply"
-        assert complaint(read_json, file("x.json", text)) == message
+        assert complaint(document, file("x.json", text)) == message
         assert complaint(read_table, file("x.json", text)) == message
 
 
@@ -19,7 +23,7 @@ def test_a_large_document_is_not_opened(tmp_path, complaint):
         made.write(b'{"results":\n')
         made.truncate(3 * 2**30)
     message = "x.json is 3,072 MiB; a JSON document is read whole, up to 256 MiB: export fewer rows at a time, or JSONL"
-    assert complaint(read_json, path) == message
+    assert complaint(document, path) == message
     assert complaint(read_table, path) == message
 
 
@@ -46,13 +50,13 @@ def test_damage_is_one_line(data, message, complaint):
 
 def test_lines_are_numbered_and_blank_ones_left_out(file, complaint):
     path = file("x.jsonl", '{"a": 1}\n\n  \n{"a": 2}\n{"a"')
-    found = read_lines(path)
+    found = Source(path).lines()
     assert [next(found), next(found)] == [(1, {"a": 1}), (4, {"a": 2})]
     assert complaint(next, found).startswith("line 5 of x.jsonl is not JSON: ")
-    assert "does not exist" in complaint(list, read_lines(path + "x"))
+    assert "no such file" in complaint(list, Source(path + "x").lines())
 
 
 def test_a_line_without_end_is_refused(file, complaint, monkeypatch):
     monkeypatch.setattr(source, "LONGEST_LINE", 2**20)
     path = file("x.jsonl", '"' + "x" * 2**20 + '"')
-    assert complaint(list, read_lines(path)) == "line 1 of x.jsonl is longer than 1 MiB"
+    assert complaint(list, Source(path).lines()) == "line 1 of x.jsonl is longer than 1 MiB"

@@ -76,7 +76,7 @@ def test_another_version_says_what_it_found(version, file, complaint):
     [
         (document(row(), 7), "row 2 of r.json is no result of promptfoo: each has testIdx and promptIdx; export the"),
         ({"results": {"version": 3, "stats": {}}}, "r.json has no list of results; write it with `promptfoo eval -o"),
-        (document(row(test=[1])), "r.json is damaged, or no file of 'promptfoo'; export it once more"),
+        (document(row(test=[1])), "row 1 of r.json is damaged, or no file of 'promptfoo'; export it once more"),
         (document(), "r.json has no rows; there is nothing to work on"),
     ],
 )

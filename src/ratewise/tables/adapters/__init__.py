@@ -1,26 +1,30 @@
 """Files that other tools write → tables. Read-only: nothing is written in these formats.
 
-An adapter is a function from a `Source`, which is a path that is parsed once, to an `Imported` table, in a file of its
-own, and one that looks whether a file is of its kind. A new one is that file and a line here.
+An adapter is a module with two functions of a `Source`, which is a path that is parsed once: `looks` says whether the
+file is of its kind, and `read` makes an `Imported` table of it, with a `TableBuilder`. A new one is that file and a
+line here.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Protocol
 
 from ratewise.errors import RatewiseError, TableError
-from ratewise.tables.adapters.arena import looks_like_arena, read_arena
-from ratewise.tables.adapters.braintrust import looks_like_braintrust, read_braintrust
-from ratewise.tables.adapters.deepeval import looks_like_deepeval, read_deepeval
-from ratewise.tables.adapters.documents import looks_like_excel, looks_like_json_list, read_excel, read_json_list
-from ratewise.tables.adapters.helm import looks_like_helm, read_helm
+from ratewise.tables.adapters import (
+    arena,
+    braintrust,
+    deepeval,
+    excel,
+    helm,
+    inspect_ai,
+    json_list,
+    label_studio,
+    langfuse,
+    lm_eval,
+    openai_evals,
+    promptfoo,
+)
 from ratewise.tables.adapters.imported import Became, Imported, joined
-from ratewise.tables.adapters.inspect_ai import looks_like_inspect, read_inspect
-from ratewise.tables.adapters.label_studio import looks_like_label_studio, read_label_studio
-from ratewise.tables.adapters.langfuse import looks_like_langfuse, read_langfuse
-from ratewise.tables.adapters.lm_eval import looks_like_lm_eval, read_lm_eval
-from ratewise.tables.adapters.openai_evals import looks_like_openai_evals, read_openai_evals
-from ratewise.tables.adapters.promptfoo import looks_like_promptfoo, read_promptfoo
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.engine import one_line
 from ratewise.tables.files import files_among, is_table, name_of
@@ -30,27 +34,29 @@ __all__ = ["ADAPTERS", "Adapter", "Became", "Imported", "adapted"]
 PLAIN_JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
-    """How a format is known, and how it is read."""
+class Adapter(Protocol):
+    """A module that knows a format."""
 
-    looks: Callable[[Source], bool]
-    read: Callable[[Source], Imported]
+    def looks(self, source: Source) -> bool:
+        """Whether a file is of the format."""
+
+    def read(self, source: Source) -> Imported:
+        """The table of such a file."""
 
 
 ADAPTERS: dict[str, Adapter] = {
-    "excel": Adapter(looks_like_excel, read_excel),
-    "inspect_ai": Adapter(looks_like_inspect, read_inspect),
-    "lm_eval": Adapter(looks_like_lm_eval, read_lm_eval),
-    "helm": Adapter(looks_like_helm, read_helm),
-    "openai_evals": Adapter(looks_like_openai_evals, read_openai_evals),
-    "promptfoo": Adapter(looks_like_promptfoo, read_promptfoo),
-    "langfuse": Adapter(looks_like_langfuse, read_langfuse),
-    "braintrust": Adapter(looks_like_braintrust, read_braintrust),
-    "deepeval": Adapter(looks_like_deepeval, read_deepeval),
-    "arena": Adapter(looks_like_arena, read_arena),
-    "label_studio": Adapter(looks_like_label_studio, read_label_studio),
-    PLAIN_JSON: Adapter(looks_like_json_list, read_json_list),  # last: what no tool wrote
+    "excel": excel,
+    "inspect_ai": inspect_ai,
+    "lm_eval": lm_eval,
+    "helm": helm,
+    "openai_evals": openai_evals,
+    "promptfoo": promptfoo,
+    "langfuse": langfuse,
+    "braintrust": braintrust,
+    "deepeval": deepeval,
+    "arena": arena,
+    "label_studio": label_studio,
+    PLAIN_JSON: json_list,  # last: what no tool wrote
 }
 
 
@@ -131,4 +137,5 @@ def _read(source: Source, format: str) -> Imported:
     except RatewiseError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise TableError(f"{source.name} is damaged, or no file of {format!r}; export it once more") from error
+        where = f"row {source.row} of " if source.row else ""
+        raise TableError(f"{where}{source.name} is damaged, or no file of {format!r}; export it once more") from error

@@ -1,12 +1,12 @@
-"""What an adapter hands back: a flat table, and what became which of its columns."""
+"""What an adapter hands back: a flat table, and what became which of its columns; and how it is put together."""
 
 import json
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -31,15 +31,21 @@ _NUMBERS = frozenset(("judge score", "human score", "epoch"))
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """One column of the table, what it is, and where the file has it."""
+    """One column of the table, what it is, and where the file has it.
+
+    `source` is for readers; it is also the path of the value in an object of the file, such as response.output, unless
+    `value` says how it is found.
+    """
 
     column: str
     role: Role
     source: str
+    value: Callable[[Mapping[str, Any]], Any] | None = field(default=None, repr=False, compare=False)
 
-    def to_dict(self) -> dict[str, str]:
-        """A dictionary, ready for JSON."""
-        return {"column": self.column, "role": self.role, "source": self.source}
+    def of(self, found: Mapping[str, Any]) -> Any:
+        """The cell of an object: nested values as JSON."""
+        cell = at(found, self.source) if self.value is None else self.value(found)
+        return shown(cell) if self.role not in _NUMBERS and isinstance(cell, dict | list | bool) else cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,32 +58,83 @@ class Imported:
     notes: tuple[str, ...] = ()
 
 
-def imported(
-    source: Source, tool: str, rows: Sequence[Row], told: Sequence[Became], *, notes: Sequence[str] = ()
-) -> Imported:
-    """The table of these rows, with the columns in the order told; a column without any value is left out.
+class TableBuilder:
+    """The table of one file in the making: its rows, its format's columns, and those that the rows turn out to have."""
 
-    Scores are numbers, NaN where there is none; where a score is a word, its column holds words.
-    """
-    if not rows:
-        raise no_rows(source.name)
-    kept = [each for each in told if each.role == "id" or any(_there(row.get(each.column)) for row in rows)]
-    columns = {each.column: _cells([row.get(each.column) for row in rows], each.role) for each in kept}
-    _refuse_repeated(source.name, rows, [each.column for each in kept if each.role == "id"])
-    return Imported(table_from_mapping(columns, name=source.name), tool, tuple(kept), tuple(notes))
+    def __init__(self, source: Source, tool: str, columns: Sequence[Became], last: Sequence[Became] = ()) -> None:
+        self.source, self.tool, self.columns, self.last = source, tool, columns, last
+        self.scores: dict[str, Became] = {}
+        self.others: dict[str, Became] = {}
+        self.rows: dict[Any, Row] = {}
+        self.notes: list[str] = []
 
+    def objects(self, rows: Iterable[tuple[int, Any]], what: str, *needed: str) -> Iterator[dict[str, Any]]:
+        """Rows of the file that are objects with all keys that are needed; anything else is damage."""
+        for self.source.row, value in rows:
+            if not isinstance(value, dict) or not value.keys() >= set(needed):
+                raise damaged(self.source, self.source.row, what)
+            yield value
 
-class Scores(dict[str, Became]):
-    """The columns of scores that were met so far, by name; `told` are the columns that have their names already."""
+    def row(self, value: Mapping[str, Any], key: Any = None) -> Row:
+        """The row of a key; a new one, with the cells of the format's columns, if there is none or no key."""
+        key = len(self.rows) if key is None else key
+        if key not in self.rows:
+            self.rows[key] = {each.column: each.of(value) for each in (*self.columns, *self.last)}
+        return self.rows[key]
 
-    def __init__(self, told: Sequence[Became] = ()) -> None:
-        self.taken = {each.column for each in told}
+    def score(self, row: Row, name: str, value: Any, source: str | None = None, role: Role = "judge score") -> None:
+        """Set a score, in a column whose name is no other column's."""
+        row[self.score_column(name, source or name, role)] = value
 
-    def column(self, name: str, source: str, role: Role = "judge score") -> str:
-        """The column of a score, whose name is no other column's."""
-        column = f"{name} score" if name in self.taken else name
-        self.setdefault(column, Became(column, role, source))
+    def score_column(self, name: str, source: str, role: Role) -> str:
+        """The column of a score."""
+        column = f"{name} score" if any(name == each.column for each in (*self.columns, *self.last)) else name
+        self.scores.setdefault(column, Became(column, role, source))
         return column
+
+    def inside(self, row: Row, name: str, value: Any) -> None:
+        """Set the values in an object, each in a column named by its path."""
+        found = _by_path(name, value or None)
+        self.others |= {path: Became(path, "more", path) for path in found if path not in self.others}
+        row |= found
+
+    def note(self, count: int, words: str) -> None:
+        """Note how many of something there are, if any."""
+        if count:
+            self.notes.append(f"{count} {words}")
+
+    def imported(self) -> Imported:
+        """The table; a column without any value is left out.
+
+        Scores are numbers, NaN where there is none; where a score is a word, its column holds words.
+        """
+        rows = list(self.rows.values())
+        if not rows:
+            raise no_rows(self.source.name)
+        told = (*self.columns, *self.scores.values(), *self.others.values(), *self.last)
+        kept = [each for each in told if each.role == "id" or any(there(row.get(each.column)) for row in rows)]
+        columns = {each.column: _cells([row.get(each.column) for row in rows], each.role) for each in kept}
+        for each in kept:
+            if each.role == "id":
+                ((most, times),) = Counter(row.get(each.column) for row in rows).most_common(1)
+                if times > 1:
+                    raise TableError(
+                        f"{self.source.name} has {times} rows with the id {shortened(str(most))}: it was written twice "
+                        "or appended to; give a file of one run"
+                    )
+        return Imported(table_from_mapping(columns, name=self.source.name), self.tool, tuple(kept), tuple(self.notes))
+
+
+def at(value: Any, path: str) -> Any:
+    """What lies at a path of nested objects, such as response.output; None where there is nothing."""
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """An object as it is; of anything else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def number(value: Any) -> float | None:
@@ -111,20 +168,15 @@ def damaged(source: Source, row: int, what: str) -> TableError:
     return TableError(f"row {row} of {source.name} is no {what}; export the file once more")
 
 
-def by_path(name: str, value: Any) -> Row:
+def _by_path(name: str, value: Any) -> Row:
     """An object's values by their paths, such as metadata.topic; of anything else itself, lists as JSON."""
     if not isinstance(value, dict) or not 0 < len(value) <= MOST_PATHS:
         return {} if value is None else {name: shown(value)}
-    return {path: found for key, inside in value.items() for path, found in by_path(f"{name}.{key}", inside).items()}
+    return {path: found for key, inside in value.items() for path, found in _by_path(f"{name}.{key}", inside).items()}
 
 
-def paths_of(rows: Sequence[Row], prefix: str) -> list[Became]:
-    """The columns whose names begin with the prefix, in the order in which they first appear."""
-    names = dict.fromkeys(name for row in rows for name in row if name == prefix or name.startswith(f"{prefix}."))
-    return [Became(name, "more", name) for name in names]
-
-
-def _there(value: Any) -> bool:
+def there(value: Any) -> bool:
+    """Whether a value is neither None nor NaN."""
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
@@ -134,18 +186,8 @@ def _cells(values: list[Any], role: Role) -> Array:
         if None not in numbers:
             array = np.array(numbers, dtype=np.float64)
             return array.astype(np.int64) if role == "epoch" and not np.isnan(array).any() else array
-        values = [value if _there(value) else None for value in values]
+        values = [value if there(value) else None for value in values]
     return np.array([text(value) for value in values], dtype=object)
-
-
-def _refuse_repeated(name: str, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    for column in columns:
-        (most, times), *_ = Counter(row.get(column) for row in rows).most_common(1)
-        if times > 1:
-            raise TableError(
-                f"{name} has {times} rows with the id {shortened(str(most))}: it was written twice or appended to;"
-                " give a file of one run"
-            )
 
 
 # Several files of one tool as one table

@@ -10,23 +10,12 @@ A long text may stand elsewhere: attachment://… is its hash, or its number in 
 cluster. A value of NaN is a sample that was not scored. A sample's metadata are columns: metadata.topic.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import (
-    Became,
-    Imported,
-    Row,
-    Scores,
-    by_path,
-    imported,
-    number,
-    paths_of,
-    shown,
-)
+from ratewise.tables.adapters.imported import Became, Imported, Row, TableBuilder, at, mapping, number, shown, there
 from ratewise.tables.adapters.source import Archive, Source
 
 VERSION = 2
@@ -35,14 +24,14 @@ _SAMPLE = re.compile(r"samples/(?P<key>.+_epoch_\d+)(\.json|/sample\.json)")
 _ELSEWHERE = "attachment://"
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-_TOLD = (
+_COLUMNS = (
     Became("id", "id", "id, and epoch where there are several"),
-    Became("sample_id", "cluster", "id: the epochs of a sample belong together"),
+    Became("sample_id", "cluster", "id: the epochs of a sample belong together", lambda sample: str(sample["id"])),
     Became("epoch", "epoch", "epoch"),
     Became("prompt", "prompt", "input"),
     Became("choices", "more", "choices"),
     Became("answer", "answer", "output.completion"),
-    Became("target", "target", "target"),
+    Became("target", "target", "target", lambda sample: _alone(sample.get("target"))),
     Became("system", "system", "eval.model"),
 )
 _LAST = (Became("error", "more", "error.message"),)
@@ -51,7 +40,7 @@ _Attached = Callable[[str], Any]
 _Sample = tuple[dict[str, Any], _Attached]
 
 
-def looks_like_inspect(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether it is a log: an archive with a header and samples, or a document with version, eval and status."""
     if source.is_zip:
         return source.ending == ".eval" or any(name.encode() in source.head for name in _HEADERS)
@@ -59,7 +48,7 @@ def looks_like_inspect(source: Source) -> bool:
     return isinstance(first, dict) and {"version", "eval", "status"} <= first.keys() and isinstance(first["eval"], dict)
 
 
-def read_inspect(source: Source) -> Imported:
+def read(source: Source) -> Imported:
     """One row per sample and epoch, in the order of the dataset."""
     if source.is_zip:
         with Archive(source.path, source.name) as archive:
@@ -139,42 +128,38 @@ def _by_number(archive: Archive, prefix: str) -> _Attached:
 
 
 def _table(source: Source, header: dict[str, Any], samples: Iterator[_Sample]) -> Imported:
-    system = header["eval"].get("model")
-    rows, scores = [], Scores((*_TOLD, *_LAST))
+    made = TableBuilder(source, f"inspect_ai log, schema {header['version']}", _COLUMNS, _LAST)
     for sample, attached in samples:
-        rows.append(_row(sample, attached, source.name) | {"system": system} | _scores(sample, scores))
-    _in_order(rows, header)
+        if "id" not in sample or "epoch" not in sample:
+            raise TableError(f"a sample of {source.name} has no id and epoch; the log is damaged")
+        row = made.row(sample, len(made.rows))
+        row |= {"prompt": _said(sample.get("input"), attached), "answer": _completion(sample.get("output"), attached)}
+        row["system"] = header["eval"].get("model")
+        made.inside(row, "metadata", sample.get("metadata"))
+        for name, score in mapping(sample.get("scores")).items():  # each part of a value that has several
+            value = at(score, "value")
+            parts = {f"{name}/{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}
+            for part, one in parts.items():
+                where = f"scores.{part.replace('/', '.value.', 1)}"
+                made.score(row, part, shown(one) if isinstance(one, list | dict) else one, where)
+    rows = _in_order(list(made.rows.values()), header)
+    made.rows = dict(enumerate(rows))
     several = len({row["epoch"] for row in rows}) > 1
     for row in rows:
         row["id"] = f"{row['sample_id']}/{row['epoch']}" if several else row["sample_id"]
-    told = [_numbered(each, rows) for each in scores.values()]
-    tool = f"inspect_ai log, schema {header['version']}"
-    metadata = paths_of(rows, "metadata")
-    return imported(source, tool, rows, [*_TOLD, *told, *metadata, *_LAST], notes=_notes(header, rows, told))
+    made.scores = {name: _numbered(each, rows) for name, each in made.scores.items()}
+    made.notes += _notes(header, rows, list(made.scores))
+    return made.imported()
 
 
-def _row(sample: dict[str, Any], attached: _Attached, name: str) -> Row:
-    if "id" not in sample or "epoch" not in sample:
-        raise TableError(f"a sample of {name} has no id and epoch; the log is damaged")
-    output, error = sample.get("output"), sample.get("error")
-    target = sample.get("target")
-    return {
-        "sample_id": str(sample["id"]), "epoch": sample["epoch"], "prompt": _said(sample.get("input"), attached),
-        "choices": shown(sample.get("choices")), "answer": _completion(output, attached),
-        "target": target[0] if isinstance(target, list) and len(target) == 1 else shown(target),
-        "error": error.get("message") if isinstance(error, dict) else None,
-        **by_path("metadata", sample.get("metadata") or None),
-    }  # fmt: skip
+def _alone(target: Any) -> Any:
+    return target[0] if isinstance(target, list) and len(target) == 1 else target
 
 
 def _completion(output: Any, attached: _Attached) -> str | None:
-    if not isinstance(output, dict):
-        return None
-    choices = output.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
-    return _whole(output["completion"], attached) if output.get("completion") else _content(content, attached)
+    completion, choices = at(output, "completion"), at(output, "choices")
+    content = at(choices[0], "message.content") if isinstance(choices, list) and choices else None
+    return _whole(completion, attached) if completion else _content(content, attached)
 
 
 def _said(value: Any, attached: _Attached) -> str | None:
@@ -207,19 +192,6 @@ def _whole(text: str, attached: _Attached) -> str:
     return found if isinstance(found, str) else text
 
 
-def _scores(sample: dict[str, Any], told: Scores) -> Row:
-    """The value of every scorer; each part of a value that has several."""
-    out: Row = {}
-    scores = sample.get("scores")
-    for name, score in scores.items() if isinstance(scores, dict) else ():
-        value = score.get("value") if isinstance(score, dict) else None
-        parts = {f"{name}/{key}": each for key, each in value.items()} if isinstance(value, dict) else {name: value}
-        for part, each in parts.items():
-            column = told.column(part, f"scores.{part.replace('/', '.value.', 1)}")
-            out[column] = shown(each) if isinstance(each, list | dict) else each
-    return out
-
-
 def _numbered(told: Became, rows: list[Row]) -> Became:
     """Turn a scorer's letters and words into numbers, as inspect_ai does, where all of them have one."""
     values = [row.get(told.column) for row in rows]
@@ -238,23 +210,20 @@ def _number(value: Any) -> float | None:
     return number(value)
 
 
-def _in_order(rows: list[Row], header: dict[str, Any]) -> None:
-    dataset = header["eval"].get("dataset")
-    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
+def _in_order(rows: list[Row], header: dict[str, Any]) -> list[Row]:
+    ids = at(header, "eval.dataset.sample_ids")
     order = {str(each): place for place, each in enumerate(ids if isinstance(ids, list) else [])}
-    rows.sort(key=lambda row: (order.get(row["sample_id"], len(order)), row["sample_id"], str(row["epoch"]).zfill(9)))
+    return sorted(
+        rows, key=lambda row: (order.get(row["sample_id"], len(order)), row["sample_id"], str(row["epoch"]).zfill(9))
+    )
 
 
-def _notes(header: dict[str, Any], rows: list[Row], told: list[Became]) -> list[str]:
+def _notes(header: dict[str, Any], rows: list[Row], scores: list[str]) -> list[str]:
     notes = []
     if header.get("status") != "success":
         notes.append(f"the run's status is {header.get('status', 'started')!r}: samples may be missing")
-    for each in told:
-        gone = sum(_missing(row.get(each.column)) for row in rows)
+    for name in scores:
+        gone = sum(not there(row.get(name)) for row in rows)
         if 0 < gone < len(rows):
-            notes.append(f"{each.column} has no value for {gone} of {len(rows)} rows, which were not scored")
+            notes.append(f"{name} has no value for {gone} of {len(rows)} rows, which were not scored")
     return notes
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -16,7 +16,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, shown
+from ratewise.tables.adapters.imported import Became, Imported, Role, Row, TableBuilder, damaged, shown
 from ratewise.tables.adapters.source import Source
 
 MIN = frozenset(("annotator", "annotation_id", "lead_time"))
@@ -25,6 +25,8 @@ _NUMBERS = frozenset(("rating", "number"))
 _LISTS = ("choices", "text", "labels", "taxonomy")
 _PROMPTS = frozenset(("prompt", "question", "input", "instruction"))
 _ANSWERS = frozenset(("answer", "response", "output", "completion"))
+_WHAT = "task of Label Studio: each has data and annotations"
+_LAST = (Became("lead_time", "more", "lead_time: seconds of all annotations of the task"),)
 _SYSTEMS = frozenset(("system", "model", "model_name"))
 
 
@@ -40,7 +42,7 @@ class Annotation:
     cancelled: bool
 
 
-def looks_like_label_studio(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether it is a list of tasks with annotations."""
     first = source.first_row()
     return isinstance(source.first, list) and (is_task(first) or first.keys() >= MIN)
@@ -69,7 +71,7 @@ def _tasks(source: Source) -> Iterator[tuple[int, dict[str, Any], list[Annotatio
             person, seconds = person_of(value.get("annotator")), _seconds(value.get("lead_time"))
             yield number, value, [Annotation(number, rest, person, answers, seconds, cancelled=False)]
         else:
-            raise damaged(source, number, "task of Label Studio: each has data and annotations")
+            raise damaged(source, number, _WHAT)
 
 
 def _annotation(number: int, data: Mapping[str, Any], one: Mapping[str, Any]) -> Annotation:
@@ -88,54 +90,47 @@ def read_annotations(path: str) -> list[Annotation]:
     return [annotation for _, _, annotations in _tasks(Source(path)) for annotation in annotations]
 
 
-def read_label_studio(source: Source) -> Imported:
-    """One row per task: its data, the seconds that its annotations took, and what each person said."""
-    rows: dict[str, Row] = {}
-    answers: list[tuple[str, str, str, Any]] = []  # task, person, question, value
+def read(source: Source) -> Imported:
+    """One row per task: its data, the seconds that its annotations took, and what each person said.
+
+    A person's later answer to the same question counts.
+    """
+    made = TableBuilder(source, "Label Studio annotations", (Became("id", "id", "the task's id"),), _LAST)
+    answers: list[tuple[Row, str, str, Any]] = []  # task, person, question, value
     for number, task, annotations in _tasks(source):
-        if not is_task(task) and "id" not in task:
-            raise damaged(source, number, "task of Label Studio: each has data and annotations")
-        name = str(task.get("id", number))
-        data = task["data"] if is_task(task) else {key: x for key, x in annotations[0].data.items() if _is_data(key, x)}
-        row = rows.setdefault(name, {"id": name})
-        row |= {_name(key): shown(cell) for key, cell in data.items() if not is_task(task) or _name(key) not in row}
+        whole = is_task(task)
+        if not whole and "id" not in task:
+            raise damaged(source, number, _WHAT)
+        data = task["data"] if whole else {key: x for key, x in annotations[0].data.items() if _is_data(key, x)}
+        row = made.row({}, str(task.get("id", number)))
+        row["id"] = str(task.get("id", number))
+        for key, cell in data.items():
+            name = f"data.{key}" if key in {"id", "lead_time"} else key
+            made.others.setdefault(name, Became(name, _role(name), f"data.{name}"))
+            if not whole or name not in row:
+                row[name] = shown(cell)
         for one in annotations:
             if one.seconds is not None:
-                row["lead_time"] = row.get("lead_time", 0) + one.seconds
+                row["lead_time"] = (row["lead_time"] or 0) + one.seconds
             for question, value in one.answers.items():
-                if is_task(task) or question not in data:
-                    answers.append((name, one.person, question, None if one.cancelled else value))
-    notes: list[str] = []
-    columns = dict.fromkeys(name for row in rows.values() for name in row)
-    told = _spread(rows, answers, notes)
-    of_data = [_data(name) for name in columns if name not in {"id", "lead_time"}]
-    last = Became("lead_time", "more", "lead_time: seconds of all annotations of the task")
-    every = [Became("id", "id", "the task's id"), *of_data, *told, last]
-    return imported(source, "Label Studio annotations", list(rows.values()), every, notes=notes)
+                if whole or question not in data:
+                    answers.append((row, one.person, question, None if one.cancelled else value))
+    made.columns, made.others = (*made.columns, *made.others.values()), {}
+    alone, again = len({person for _, person, _, _ in answers}) == 1, 0
+    for row, person, question, value in answers:
+        name = question if alone else f"{question}_{person}"
+        told = f"{question} of annotator {person}"
+        before = row.get(made.score_column(name, told, "human score"))
+        again += before is not None
+        made.score(row, name, before if value is None else value, told, "human score")
+    made.note(again, "answers were given again by the same person; the last counts")
+    return made.imported()
 
 
 def _is_data(key: str, cell: Any) -> bool:
     """Whether a cell of JSON_MIN is text to be judged: what people answer is a choice, a number or a list."""
     known = key.lower() in _PROMPTS | _ANSWERS | _SYSTEMS | {"text", "reference", "target", "context"}
     return known or (isinstance(cell, str) and len(cell) > 60)
-
-
-def _spread(rows: dict[str, Row], answers: list[tuple[str, str, str, Any]], notes: list[str]) -> list[Became]:
-    """Put every answer into its column; a person's later answer to the same question counts."""
-    people = {person for _, person, _, _ in answers}
-    told = Scores()
-    told.taken = {name for row in rows.values() for name in row} | {"lead_time"}
-    again = 0
-    for task, person, question, value in answers:
-        name = question if len(people) == 1 else f"{question}_{person}"
-        column = told.column(name, f"{question} of annotator {person}", "human score")
-        row = rows[task]
-        again += row.get(column) is not None
-        if value is not None or column not in row:
-            row[column] = value
-    if again:
-        notes.append(f"{again} answers were given again by the same person; the last counts")
-    return list(told.values())
 
 
 def said(value: Any) -> Any:
@@ -162,17 +157,11 @@ def person_of(value: Any) -> str:
     return "?" if value is None else str(value)
 
 
-def _name(key: str) -> str:
-    return f"data.{key}" if key in {"id", "lead_time"} else key
-
-
-def _data(name: str) -> Became:
+def _role(name: str) -> Role:
     lower = name.lower()
-    if lower in _PROMPTS:
-        return Became(name, "prompt", f"data.{name}")
-    if lower in _ANSWERS:
-        return Became(name, "answer", f"data.{name}")
-    return Became(name, "system" if lower in _SYSTEMS else "more", f"data.{name}")
+    return (
+        "prompt" if lower in _PROMPTS else "answer" if lower in _ANSWERS else "system" if lower in _SYSTEMS else "more"
+    )
 
 
 def _seconds(value: Any) -> float | None:

@@ -10,84 +10,70 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, damaged, imported, number, snake
+from ratewise.tables.adapters.imported import Became, Imported, Role, TableBuilder, damaged, number, snake
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.load import load_file
 
-_NEEDED = frozenset(("trace_id", "name", "value", "data_type", "source"))
+_NEEDED = ("data_type", "name", "source", "trace_id", "value")
 _NUMBERS = frozenset(("NUMERIC", "BOOLEAN"))
-_TOLD = (
-    Became("id", "id", "trace_id, and observation_id where there is one"),
-    Became("trace_id", "cluster", "trace_id"),
-    Became("observation_id", "more", "observation_id"),
+
+
+def _item(score: Mapping[str, Any]) -> str:
+    return "/".join(str(score[name]) for name in ("trace_id", "observation_id") if score.get(name))
+
+
+_COLUMNS = (
+    Became("id", "id", "trace_id, and observation_id where there is one", _item),
+    Became("trace_id", "cluster", "trace_id", lambda score: str(score["trace_id"])),
+    Became("observation_id", "more", "observation_id", lambda score: str(score.get("observation_id") or "") or None),
 )
 
 
-def looks_like_langfuse(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether its rows have the fields of a score."""
-    if source.columns:
-        return {snake(name) for name in source.columns} >= _NEEDED
-    return {snake(name) for name in source.first_row("data")} >= _NEEDED
+    return {snake(name) for name in source.columns or source.first_row("data")} >= set(_NEEDED)
 
 
-def read_langfuse(source: Source) -> Imported:
+def read(source: Source) -> Imported:
     """One row per trace and observation; of a score that was given again, the latest counts."""
-    rows: dict[tuple[str, str], Row] = {}
-    scores: dict[str, Became] = {}
-    given: dict[tuple[str, str, str], str] = {}
-    again = 0
-    for row, score in enumerate(_scores(source), start=1):
-        if not score.keys() >= _NEEDED or score["trace_id"] in {None, ""}:
-            raise damaged(source, row, f"score of Langfuse: each has {', '.join(sorted(_NEEDED))}")
-        trace, observation = str(score["trace_id"]), str(score.get("observation_id") or "")
-        told = _column(score, row, source)
-        key, when = (trace, observation, told.column), str(score.get("timestamp") or "")
+    made = TableBuilder(source, "Langfuse scores", _COLUMNS)
+    given: dict[tuple[str, str], str] = {}
+    again, what = 0, f"score of Langfuse: each has {', '.join(_NEEDED)}"
+    for score in made.objects(_scores(source), what, *_NEEDED):
+        trace, row, kind = score["trace_id"], source.row, str(score["data_type"]).upper()
+        if trace in {None, ""}:
+            raise damaged(source, row, what)
+        if kind not in _NUMBERS | {"CATEGORICAL", "TEXT", "CORRECTION"}:
+            raise TableError(
+                f"row {row} of {source.name} is a score of the unknown data_type {kind!r}; leave such rows out"
+            )
+        value = number(None if score["value"] == "" else score["value"]) if kind in _NUMBERS else None
+        if kind in _NUMBERS and value is None:
+            raise TableError(
+                f"row {row} of {source.name} has the value {score['value']!r}, which is no number; leave such rows out"
+            )
+        human = str(score["source"]).upper() == "ANNOTATION"
+        role: Role = "more" if kind in {"TEXT", "CORRECTION"} else "human score" if human else "judge score"
+        name = str(score["name"]) + (" (human)" if human else "")
+        where = f"{'value' if kind in _NUMBERS else 'string_value'} of {kind} scores {score['name']!r} of source"
+        item, when = _item(score), str(score.get("timestamp") or "")
+        into, key = made.row(score, item), (item, name)
         again += key in given
-        if when < given.get(key, ""):
-            continue
-        given[key] = when
-        scores.setdefault(told.column, told)
-        name = f"{trace}/{observation}" if observation else trace
-        place = {"id": name, "trace_id": trace, "observation_id": observation or None}
-        rows.setdefault((trace, observation), place)[told.column] = _value(score, row, source)
-    notes = [f"{again} scores were given again for the same trace; the latest counts"] if again else []
-    return imported(source, "Langfuse scores", list(rows.values()), [*_TOLD, *scores.values()], notes=notes)
+        if when >= given.get(key, ""):
+            given[key] = when
+            cell = value if kind in _NUMBERS else score.get("string_value")
+            made.score(into, name, cell, f"{where} {score['source']}", role)
+    made.note(again, "scores were given again for the same trace; the latest counts")
+    return made.imported()
 
 
-def _scores(source: Source) -> Iterator[dict[str, Any]]:
+def _scores(source: Source) -> Iterator[tuple[int, Any]]:
     """The scores under the names of the export, whichever way they were spelled."""
     if source.first is None:
         arrays = load_file(source.path, source.name).arrays()
-        found: Any = (dict(zip(arrays, cells, strict=True)) for cells in zip(*arrays.values(), strict=True))
-    elif isinstance(source.first, dict) and isinstance(source.first.get("data"), list):
-        found = iter(source.document["data"])
+        rows = (dict(zip(arrays, cells, strict=True)) for cells in zip(*arrays.values(), strict=True))
+        found: Iterator[tuple[int, Any]] = enumerate(rows, start=1)
     else:
-        found = (value for _, value in source.rows())
-    for number_, score in enumerate(found, start=1):
-        if not isinstance(score, Mapping):
-            raise damaged(source, number_, "score of Langfuse")
-        yield {snake(str(name)): value for name, value in score.items()}
-
-
-def _column(score: Mapping[str, Any], row: int, source: Source) -> Became:
-    kind, human = str(score["data_type"]).upper(), str(score["source"]).upper() == "ANNOTATION"
-    if kind not in _NUMBERS | {"CATEGORICAL", "TEXT", "CORRECTION"}:
-        raise TableError(
-            f"row {row} of {source.name} is a score of the unknown data_type {kind!r}; leave such rows out"
-        )
-    name = str(score["name"]) + (" (human)" if human else "")
-    taken = {each.column for each in _TOLD}
-    column = f"{name} score" if name in taken else name
-    where = "value" if kind in _NUMBERS else "string_value"
-    role = "more" if kind in {"TEXT", "CORRECTION"} else "human score" if human else "judge score"
-    return Became(column, role, f"{where} of {kind} scores {score['name']!r} of source {score['source']}")  # type: ignore[arg-type]
-
-
-def _value(score: Mapping[str, Any], row: int, source: Source) -> Any:
-    if str(score["data_type"]).upper() not in _NUMBERS:
-        return score.get("string_value")
-    value = score["value"]
-    found = number(None if value == "" else value)
-    if found is None:
-        raise TableError(f"row {row} of {source.name} has the value {value!r}, which is no number; leave such rows out")
-    return found
+        found = source.rows("data")
+    for row, score in found:
+        yield row, {snake(str(name)): cell for name, cell in score.items()} if isinstance(score, dict) else score

@@ -9,106 +9,15 @@ doc.subject.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import (
-    Became,
-    Imported,
-    Role,
-    Row,
-    Scores,
-    by_path,
-    damaged,
-    imported,
-    number,
-    paths_of,
-)
+from ratewise.tables.adapters.imported import Became, Imported, Role, TableBuilder, at, mapping, number
 from ratewise.tables.adapters.source import Source
 
-_TOLD = (
-    Became("id", "id", "doc_id, and filter where there are several"),
-    Became("doc_id", "cluster", "doc_id"),
-    Became("filter", "more", "filter"),
-    Became("prompt", "prompt", "arguments: the first one's context"),
-    Became("answer", "answer", "filtered_resps: the text, or the likeliest choice"),
-    Became("target", "target", "target"),
-)
-_OWN = {
-    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
-    "target_hash",
-}  # fmt: skip
-_RESULTS = (
-    Became("id", "id", "results: task and filter"),
-    Became("task", "more", "results: task"),
-    Became("filter", "more", "the name behind the comma"),
-    Became("system", "system", "model_name, else config.model"),
-)
 
-
-def looks_like_lm_eval(source: Source) -> bool:
-    """Whether it is a file of samples or of results."""
-    first = source.first
-    return isinstance(first, dict) and (_is_sample(first) or _is_results(first))
-
-
-def _is_sample(value: dict[str, Any]) -> bool:
-    return "doc_id" in value and "doc" in value and ("resps" in value or "filtered_resps" in value)
-
-
-def _is_results(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("results"), dict) and "configs" in value and ("versions" in value or "n-shot" in value)
-
-
-def read_lm_eval(source: Source) -> Imported:
-    """The samples, a row each; or the results, a row for each task and filter."""
-    first = source.first
-    if isinstance(first, dict) and _is_results(first):
-        return _results(source, source.document)
-    if not isinstance(first, dict) or not _is_sample(first):
-        raise TableError(f"{source.name} is no file of lm-eval; give its samples_….jsonl, or its results_….json")
-    left_out: set[str] = set()
-    metrics = Scores(_TOLD)
-    rows = [_sample(value, row, source, metrics, left_out) for row, value in source.lines()]
-    several = len({row["filter"] for row in rows}) > 1
-    for row in rows:
-        row["id"] = f"{row['doc_id']}/{row['filter']}" if several else str(row["doc_id"])
-    notes = [
-        f"{name} is no number for each item, and is left out"
-        for name in sorted(left_out - {one.source for one in metrics.values()})
-    ]
-    return imported(source, "lm-eval samples", rows, [*_TOLD, *metrics.values(), *paths_of(rows, "doc")], notes=notes)
-
-
-def _sample(value: Any, row: int, source: Source, metrics: Scores, left_out: set[str]) -> Row:
-    if not isinstance(value, dict) or "doc_id" not in value:
-        raise damaged(source, row, "sample of lm-eval: each has doc_id")
-    out: Row = {
-        "doc_id": value["doc_id"], "filter": value.get("filter"), "prompt": _prompt(value),
-        "answer": _answer(value), "target": value.get("target"),
-        **by_path("doc", value.get("doc") or None),
-    }  # fmt: skip
-    for name in _metrics(value):
-        found = _metric(value.get(name))
-        if found is None:
-            left_out.add(name)
-            continue
-        out[metrics.column(name, name)] = found
-    return out
-
-
-def _metrics(value: dict[str, Any]) -> Sequence[str]:
-    """The keys that are metrics: those named so, or, in older files, all that are nothing else."""
-    named = value.get("metrics")
-    return [str(name) for name in named] if isinstance(named, list) else [name for name in value if name not in _OWN]
-
-
-def _metric(value: Any) -> float | None:
-    return None if isinstance(value, str) else number(value)
-
-
-def _arguments(value: dict[str, Any]) -> list[list[Any]]:
+def _arguments(value: Mapping[str, Any]) -> list[list[Any]]:
     """The arguments of each request: a mapping of mappings in newer files, a list of lists in older ones."""
     given = value.get("arguments")
     if isinstance(given, dict):
@@ -116,12 +25,12 @@ def _arguments(value: dict[str, Any]) -> list[list[Any]]:
     return [each for each in given if isinstance(each, list) and each] if isinstance(given, list) else []
 
 
-def _prompt(value: dict[str, Any]) -> str | None:
+def _prompt(value: Mapping[str, Any]) -> str | None:
     requests = _arguments(value)
     return requests[0][0] if requests and isinstance(requests[0][0], str) else None
 
 
-def _answer(value: dict[str, Any]) -> str | None:
+def _answer(value: Mapping[str, Any]) -> str | None:
     """The generated text; of choices that were weighed, the likeliest."""
     found = value.get("filtered_resps") or value.get("resps")
     chosen = _likeliest(found, _arguments(value))
@@ -145,11 +54,75 @@ def _likeliest(found: Any, requests: list[list[Any]]) -> str | None:
     return best[1].strip() if len(best) > 1 and isinstance(best[1], str) else None
 
 
+_COLUMNS = (
+    Became("id", "id", "doc_id, and filter where there are several"),
+    Became("doc_id", "cluster", "doc_id"),
+    Became("filter", "more", "filter"),
+    Became("prompt", "prompt", "arguments: the first one's context", _prompt),
+    Became("answer", "answer", "filtered_resps: the text, or the likeliest choice", _answer),
+    Became("target", "target", "target"),
+)
+_OWN = {
+    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
+    "target_hash",
+}  # fmt: skip
+_OF_RESULTS = (
+    Became("id", "id", "results: task and filter"),
+    Became("task", "more", "results: task"),
+    Became("filter", "more", "the name behind the comma"),
+    Became("system", "system", "model_name, else config.model"),
+)
+
+
+def looks(source: Source) -> bool:
+    """Whether it is a file of samples or of results."""
+    first = mapping(source.first)
+    return _is_sample(first) or _is_results(first)
+
+
+def _is_sample(value: dict[str, Any]) -> bool:
+    return "doc_id" in value and "doc" in value and ("resps" in value or "filtered_resps" in value)
+
+
+def _is_results(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("results"), dict) and "configs" in value and ("versions" in value or "n-shot" in value)
+
+
+def read(source: Source) -> Imported:
+    """The samples, a row each; or the results, a row for each task and filter."""
+    first = mapping(source.first)
+    if _is_results(first):
+        return _results(source, source.document)
+    if not _is_sample(first):
+        raise TableError(f"{source.name} is no file of lm-eval; give its samples_….jsonl, or its results_….json")
+    made = TableBuilder(source, "lm-eval samples", _COLUMNS)
+    left_out: set[str] = set()
+    for value in made.objects(source.lines(), "sample of lm-eval: each has doc_id", "doc_id"):
+        row = made.row(value)
+        made.inside(row, "doc", value.get("doc"))
+        named = value.get("metrics")  # in older files, metrics are all keys that are nothing else
+        names = map(str, named) if isinstance(named, list) else (name for name in value if name not in _OWN)
+        for name in names:
+            found = _metric(value.get(name))
+            if found is None:
+                left_out.add(name)
+            else:
+                made.score(row, name, found)
+    several = len({row["filter"] for row in made.rows.values()}) > 1
+    for row in made.rows.values():
+        row["id"] = f"{row['doc_id']}/{row['filter']}" if several else str(row["doc_id"])
+    left_out -= {one.source for one in made.scores.values()}
+    made.notes += [f"{name} is no number for each item, and is left out" for name in sorted(left_out)]
+    return made.imported()
+
+
+def _metric(value: Any) -> float | None:
+    return None if isinstance(value, str) else number(value)
+
+
 def _results(source: Source, document: dict[str, Any]) -> Imported:
-    rows: dict[str, Row] = {}
-    metrics = Scores(_RESULTS)
-    config = document.get("config")
-    system = document.get("model_name") or (config.get("model") if isinstance(config, dict) else None)
+    made = TableBuilder(source, "lm-eval results", _OF_RESULTS)
+    system = document.get("model_name") or at(document, "config.model")
     for task, found in document["results"].items():
         if not isinstance(found, dict):
             raise TableError(f"results of {source.name} has no metrics for the task {task!r}; run lm-eval once more")
@@ -159,8 +132,10 @@ def _results(source: Source, document: dict[str, Any]) -> Imported:
             if not filter or mean is None or math.isnan(mean):
                 continue
             id = f"{task}/{filter}"
-            row = rows.setdefault(id, {"id": id, "task": task, "filter": filter, "system": system})
+            row = made.row({}, id)
+            row |= {"id": id, "task": task, "filter": filter, "system": system}
             role: Role = "more" if name.endswith("_stderr") else "judge score"
-            row[metrics.column(name, f"{name} of the whole task", role)] = mean
+            made.score(row, name, mean, f"{name} of the whole task", role)
     note = "these are means over whole tasks; the scores of items are in samples_….jsonl (lm-eval --log_samples)"
-    return imported(source, "lm-eval results", list(rows.values()), [*_RESULTS, *metrics.values()], notes=[note])
+    made.notes.append(note)
+    return made.imported()

@@ -9,10 +9,10 @@
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, number, shown
+from ratewise.tables.adapters.imported import Became, Imported, TableBuilder, at, mapping, number, shown
 from ratewise.tables.adapters.source import Source
 
-_TOLD = (
+_COLUMNS = (
     Became("id", "id", "sample_id"),
     Became("prompt", "prompt", "sampling: prompt, the last one"),
     Became("answer", "answer", "sampling: sampled, the last one"),
@@ -21,50 +21,42 @@ _TOLD = (
 )
 
 
-def looks_like_openai_evals(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether its first line is a run's specification."""
-    first = source.first
-    return isinstance(first, dict) and isinstance(first.get("spec"), dict) and "run_id" in first["spec"]
+    return "run_id" in mapping(mapping(source.first).get("spec"))
 
 
-def read_openai_evals(source: Source) -> Imported:
-    """One row per sample, a column for each thing that its events measured."""
-    rows: dict[str, Row] = {}
-    metrics = Scores(_TOLD)
+def read(source: Source) -> Imported:
+    """One row per sample, a column for each thing that its events measured; a later event of the same kind counts."""
+    made = TableBuilder(source, "OpenAI evals record", _COLUMNS)
     system, ended, broken = None, False, 0
-    for number_, event in source.lines():
-        if not isinstance(event, dict):
-            raise damaged(source, number_, "event of OpenAI evals")
-        spec = event.get("spec")
-        if isinstance(spec, dict):
-            functions = spec.get("completion_fns")
+    for event in made.objects(source.lines(), "event of OpenAI evals"):
+        if "spec" in event:
+            functions = at(event, "spec.completion_fns")
             system = ",".join(map(str, functions)) if isinstance(functions, list) else None
         ended |= "final_report" in event
-        broken += event.get("type") == "error"
-        if event.get("sample_id") is not None and isinstance(event.get("data"), dict):
-            row = rows.setdefault(str(event["sample_id"]), {"id": str(event["sample_id"]), "system": system})
-            _add(row, str(event.get("type")), event["data"], metrics)
-    if not rows:
+        kind, data = str(event.get("type")), event.get("data")
+        broken += kind == "error"
+        if event.get("sample_id") is None or not isinstance(data, dict):
+            continue
+        row = made.row(event, str(event["sample_id"]))
+        row["system"] = system
+        if kind == "sampling":
+            row |= {"prompt": _shown(data.get("prompt")), "answer": _shown(data.get("sampled"))}
+        elif kind == "match":
+            row["target"] = _shown(data.get("expected"))
+            row["answer"] = _shown(data.get("picked")) if row["answer"] is None else row["answer"]
+            data = {"correct": data.get("correct")}
+        for name, value in data.items() if kind in {"match", "metrics"} else ():
+            found = None if isinstance(value, str) or value is None else number(value)
+            if found is not None:
+                made.score(row, name, found, f"{kind}: {name}")
+    if not made.rows:
         raise TableError(f"{source.name} has no event of a sample; give the JSONL that `oaieval` records")
-    notes = [] if ended else ["there is no final_report: the run was stopped before its end"]
-    notes += [f"{broken} events are errors; their samples have no score"] if broken else []
-    return imported(source, "OpenAI evals record", list(rows.values()), [*_TOLD, *metrics.values()], notes=notes)
-
-
-def _add(row: Row, kind: str, data: dict[str, Any], metrics: Scores) -> None:
-    """What one event says of its sample; a later event of the same kind counts."""
-    if kind == "sampling":
-        row["prompt"] = _shown(data.get("prompt"))
-        row["answer"] = _shown(data.get("sampled"))
-        return
-    if kind == "match":
-        row["target"] = _shown(data.get("expected"))
-        row.setdefault("answer", _shown(data.get("picked")))
-        data = {"correct": data.get("correct")}
-    for name, value in data.items():
-        found = None if isinstance(value, str) or value is None else number(value)
-        if found is not None and kind in {"match", "metrics"}:
-            row[metrics.column(name, f"{kind}: {name}")] = found
+    if not ended:
+        made.notes.append("there is no final_report: the run was stopped before its end")
+    made.note(broken, "events are errors; their samples have no score")
+    return made.imported()
 
 
 def _shown(value: Any) -> str | None:

@@ -8,62 +8,82 @@
 failureReason 2 is an error of the provider: the row has no score, which is not a score of 0. The tests are clusters.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, Row, Scores, damaged, imported, number, shown
+from ratewise.tables.adapters.imported import Became, Imported, TableBuilder, at, mapping, number, shown
 from ratewise.tables.adapters.source import Source
 
 VERSION = 3
-_ERROR = 2  # of failureReason: 0 none, 1 an assertion, 2 an error
-_TOLD = (
+_ROW = ("testIdx", "promptIdx")
+
+
+def _failed(row: Mapping[str, Any]) -> bool:
+    return row.get("failureReason") == 2  # 0 none, 1 an assertion, 2 an error
+
+
+_COLUMNS = (
     Became("id", "id", "testIdx, promptIdx, and the repeat where there are several"),
     Became("test", "cluster", "testIdx"),
     Became("epoch", "epoch", "the repeat of a test"),
-    Became("prompt", "prompt", "prompt.raw"),
+    Became(
+        "prompt", "prompt", "prompt.raw", lambda row: at(row, "prompt.raw") if at(row, "prompt") else row.get("prompt")
+    ),
     Became("answer", "answer", "response.output"),
-    Became("system", "system", "provider.label, else provider.id; and the prompt's label where there are several"),
-    Became("score", "judge score", "score; none where failureReason is 2, an error"),
-    Became("success", "judge score", "success; none where failureReason is 2, an error"),
-)
-_LAST = (Became("error", "more", "error"), Became("cost", "more", "cost"))
+    Became(
+        "system", "system", "provider.label, else provider.id; and the prompt's label where there are several",
+        lambda row: at(row, "provider.label") or at(row, "provider.id"),
+    ),
+    Became(
+        "score", "judge score", "score; none where failureReason is 2, an error",
+        lambda row: None if _failed(row) else number(row.get("score")),
+    ),
+    Became(
+        "success", "judge score", "success; none where failureReason is 2, an error",
+        lambda row: None if _failed(row) else number(row.get("success")),
+    ),
+)  # fmt: skip
+_LAST = (Became("error", "more", "error", lambda row: row.get("error") or None), Became("cost", "more", "cost"))
 
 
-def looks_like_promptfoo(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether it is a document of results, or lines of them."""
-    first = source.first
-    if not isinstance(first, dict):
-        return False
-    results = first.get("results")
-    return _is_row(first) or (isinstance(results, dict) and "version" in results and ("stats" in results))
+    first = mapping(source.first)
+    return first.keys() >= set(_ROW) or mapping(first.get("results")).keys() >= {"version", "stats"}
 
 
-def _is_row(value: dict[str, Any]) -> bool:
-    return "testIdx" in value and "promptIdx" in value
-
-
-def read_promptfoo(source: Source) -> Imported:
-    """One row per test, prompt and provider, with its score and named scores."""
-    metrics = Scores((*_TOLD, *_LAST))
-    rows = [_row(value, row, source, metrics) for row, value in _rows(source)]
-    prompts = {row.pop("prompt label") for row in rows}
-    for row, label in zip(rows, [row.pop("label") for row in rows], strict=True):
-        if len(prompts) > 1 and label:
+def read(source: Source) -> Imported:
+    """One row per test, prompt and provider, with its score and named scores; a test's repeats are epochs."""
+    made = TableBuilder(source, f"promptfoo results, version {VERSION}", _COLUMNS, _LAST)
+    places, labels, times = [], [], Counter[tuple[Any, Any]]()
+    for value in made.objects(_rows(source), "result of promptfoo: each has testIdx and promptIdx", *_ROW):
+        row = made.row(value)
+        labels.append(at(value, "prompt.label"))
+        places.append((value["testIdx"], value["promptIdx"]))
+        times[places[-1]] += 1
+        row["epoch"] = times[places[-1]]
+        for name, score in {} if _failed(value) else mapping(value.get("namedScores")).items():
+            made.score(row, name, number(score), f"namedScores.{name}")
+        for name, said in mapping(value.get("vars")).items():
+            made.others.setdefault(f"vars.{name}", Became(f"vars.{name}", "more", f"vars.{name}"))
+            row[f"vars.{name}"] = shown(said)
+    repeated = max(times.values(), default=0) > 1
+    for row, place, label in zip(made.rows.values(), places, labels, strict=True):
+        row["id"] = "/".join(map(str, (*place, row["epoch"]) if repeated else place))
+        row["epoch"] = row["epoch"] if repeated else None
+        if label and len(set(labels)) > 1:
             row["system"] = f"{row['system']}, {label}"
-    _name_rows(rows)
-    failed = sum(row["score"] is None for row in rows)
-    notes = [f"{failed} rows are errors of a provider; they have no score"] if failed else []
-    variables = dict.fromkeys(name for row in rows for name in row if name.startswith("vars."))
-    told = [*_TOLD, *metrics.values(), *(Became(name, "more", name) for name in variables), *_LAST]
-    return imported(source, f"promptfoo results, version {VERSION}", rows, told, notes=notes)
+    errors = sum(row["score"] is None for row in made.rows.values())
+    made.note(errors, "rows are errors of a provider; they have no score")
+    return made.imported()
 
 
 def _rows(source: Source) -> Iterator[tuple[int, Any]]:
-    first = source.first
-    if isinstance(first, dict) and _is_row(first):
+    if mapping(source.first).keys() >= set(_ROW):
         return source.lines()
-    results = source.document.get("results") if isinstance(first, dict) else None
+    results = mapping(source.document).get("results") if isinstance(source.first, dict) else None
     if not isinstance(results, dict):
         raise TableError(f"{source.name} is no file of promptfoo; give what `promptfoo eval -o results.json` writes")
     version = results.get("version")
@@ -76,38 +96,3 @@ def _rows(source: Source) -> Iterator[tuple[int, Any]]:
     if not isinstance(found, list):
         raise TableError(f"{source.name} has no list of results; write it with `promptfoo eval -o results.json`")
     return enumerate(found, start=1)
-
-
-def _row(value: Any, row: int, source: Source, metrics: Scores) -> Row:
-    if not isinstance(value, dict) or not _is_row(value):
-        raise damaged(source, row, "result of promptfoo: each has testIdx and promptIdx")
-    provider, prompt, response = (_mapping(value.get(name)) for name in ("provider", "prompt", "response"))
-    failed = value.get("failureReason") == _ERROR
-    out: Row = {
-        "test": value["testIdx"], "label": prompt.get("label"), "prompt label": prompt.get("label"),
-        "at": (value["testIdx"], value["promptIdx"]),
-        "prompt": prompt.get("raw") or value.get("prompt") if not prompt else prompt.get("raw"),
-        "answer": shown(response.get("output")), "system": provider.get("label") or provider.get("id"),
-        "score": None if failed else number(value.get("score")),
-        "success": None if failed else number(value.get("success")),
-        "error": value.get("error") or None, "cost": value.get("cost"),
-    }  # fmt: skip
-    for name, score in {} if failed else _mapping(value.get("namedScores")).items():
-        out[metrics.column(name, f"namedScores.{name}")] = number(score)
-    return out | {f"vars.{name}": shown(found) for name, found in _mapping(value.get("vars")).items()}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _name_rows(rows: list[Row]) -> None:
-    """Ids; a test that was repeated is there several times, and each time is an epoch."""
-    seen: dict[Any, int] = {}
-    for row in rows:
-        seen[row["at"]] = row["epoch"] = seen.get(row["at"], 0) + 1
-    repeated = max(seen.values(), default=0) > 1
-    for row in rows:
-        parts = [*row.pop("at"), *([row["epoch"]] if repeated else [])]
-        row["id"] = "/".join(map(str, parts))
-        row["epoch"] = row["epoch"] if repeated else None

@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from io import BufferedReader
 from types import TracebackType
@@ -40,38 +40,6 @@ def opened(path: str) -> gzip.GzipFile | BufferedReader:
     with open(path, "rb") as file:
         packed = file.read(len(GZIPPED)) == GZIPPED
     return gzip.open(path) if packed else open(path, "rb")
-
-
-def read_json(path: str, name: str | None = None) -> Any:
-    """What the file holds; a missing, broken or overlong file is one clear line."""
-    name = name or one_line(os.path.basename(path))
-    try:
-        size = os.path.getsize(path)
-        if size > LARGEST_DOCUMENT:
-            raise too_large(name, size)
-        with opened(path) as file:
-            data = file.read(LARGEST_DOCUMENT + 1)
-    except FileNotFoundError as error:
-        raise TableError(f"{one_line(path)} does not exist; check the path") from error
-    except UNREADABLE as error:
-        raise TableError(f"{name} cannot be read: {reason(error)}") from error
-    return parsed(data, name)
-
-
-def read_lines(path: str, name: str | None = None) -> Iterator[tuple[int, Any]]:
-    """The value of every line that is not blank, with the line's number."""
-    name = name or one_line(os.path.basename(path))
-    try:
-        with opened(path) as file:
-            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
-                if len(line) > LONGEST_LINE:
-                    raise TableError(f"line {number} of {name} is longer than {LONGEST_LINE // 2**20} MiB")
-                if not line.isspace():
-                    yield number, parsed(line, f"line {number} of {name}")
-    except FileNotFoundError as error:
-        raise TableError(f"{one_line(path)} does not exist; check the path") from error
-    except UNREADABLE as error:
-        raise TableError(f"{name} cannot be read: {reason(error)}") from error
 
 
 def parsed(data: bytes | str, name: str) -> Any:
@@ -119,6 +87,7 @@ class Source:
         self.path = path
         self.name = name or one_line(os.path.basename(path))
         self.ending = os.path.splitext(path.lower().removesuffix(".gz"))[1]
+        self.row = 0  # that is being read, from 1
 
     @cached_property
     def head(self) -> bytes:
@@ -156,18 +125,38 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The file as one JSON document."""
-        return read_json(self.path, self.name)
+        """The file as one JSON document; a missing, broken or overlong one is one clear line."""
+        with self._told():
+            size = os.path.getsize(self.path)
+            if size > LARGEST_DOCUMENT:
+                raise too_large(self.name, size)
+            with opened(self.path) as file:
+                return parsed(file.read(LARGEST_DOCUMENT + 1), self.name)
 
     def lines(self) -> Iterator[tuple[int, Any]]:
-        """The file as JSON lines, with their numbers."""
-        return read_lines(self.path, self.name)
+        """The value of every line that is not blank, with the line's number."""
+        with self._told(), opened(self.path) as file:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                if len(line) > LONGEST_LINE:
+                    raise TableError(f"line {number} of {self.name} is longer than {LONGEST_LINE // 2**20} MiB")
+                if not line.isspace():
+                    yield number, parsed(line, f"line {number} of {self.name}")
 
-    def rows(self) -> Iterator[tuple[int, Any]]:
-        """The rows of a document that is a list, or of JSON lines, numbered from 1."""
+    def rows(self, *names: str) -> Iterator[tuple[int, Any]]:
+        """The rows of a list, of the list that a document has under one of these names, or of JSON lines, from 1."""
         if isinstance(self.first, list):
             return enumerate(self.document, start=1)
+        for name in names:
+            if isinstance(self.first, dict) and isinstance(self.first.get(name), list):
+                return enumerate(self.document[name], start=1)
         return self.lines()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except UNREADABLE as error:
+            raise TableError(f"{self.name} cannot be read: {reason(error)}") from error
 
     @cached_property
     def columns(self) -> frozenset[str]:

@@ -1,6 +1,5 @@
-"""Documents that no evaluation tool wrote: lists of objects in JSON, and Excel's workbooks."""
+"""Excel's workbooks, .xlsx."""
 
-import json
 import zipfile
 from datetime import date, time, timedelta
 from typing import Any
@@ -8,51 +7,22 @@ from typing import Any
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.adapters.imported import Became, Imported, damaged, text
+from ratewise.tables.adapters.imported import Became, Imported, text
 from ratewise.tables.adapters.source import LARGEST_DOCUMENT, Source
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import no_rows, one_line
-from ratewise.tables.files import Folder
 from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.load import loaded
 from ratewise.tables.table import different
-
-
-def looks_like_json_list(source: Source) -> bool:
-    """Whether it is a .json document that is a list of objects."""
-    first = source.first if source.ending == ".json" else None
-    return isinstance(first, list) and bool(first) and isinstance(first[0], dict)
-
-
-def read_json_list(source: Source) -> Imported:
-    """One row per object; what lies in an object is a column by its path, such as scores.Human."""
-    document = source.document
-    if not isinstance(document, list):
-        raise TableError(f"{source.name} is no list of objects; write one, or JSONL with an object a line")
-    if not document:
-        raise no_rows(source.name)
-    folder = Folder()
-    with open(folder / "lines", "w", encoding="utf-8") as file:
-        for number, value in enumerate(document, start=1):
-            if not isinstance(value, dict):
-                raise damaged(source, number, "object")
-            file.write(json.dumps(value) + "\n")
-    table = loaded(folder / "lines", "JSONL", source.name, folder)
-    return Imported(table, "JSON list", tuple(Became(name, "more", name) for name in table.columns))
-
-
-# Excel's workbooks, .xlsx
-
 
 _CONTENTS = b"[Content_Types].xml"
 
 
-def looks_like_excel(source: Source) -> bool:
+def looks(source: Source) -> bool:
     """Whether it is a workbook: a zip archive with the contents of one."""
     return source.is_zip and (source.ending == ".xlsx" or _CONTENTS in source.head)
 
 
-def read_excel(source: Source) -> Imported:
+def read(source: Source) -> Imported:
     """A row per row of the first sheet; empty rows are left out, as spreadsheets leave them at the end."""
     rows = [row for row in _cells(source) if any(cell != "" for cell in row)]
     if not rows:
