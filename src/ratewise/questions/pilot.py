@@ -7,8 +7,7 @@ import numpy as np
 
 from ratewise.core.checks import Floats, as_floats, choice, seed_number
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Recalibration
-from ratewise.core.ratings import Mask, ratings
-from ratewise.core.score import likely
+from ratewise.core.ratings import Mask
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Phase, Seen
 from ratewise.errors import InputError, TableError
@@ -34,18 +33,16 @@ _FEWEST_TO_FIT = 50  # fewer labels than this say nothing of how the error varie
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pilot:
+class Pilot(PilotErrors):
     """All rows' weak ratings (calibrated if asked for) and models, and the labelled rows' residuals.
 
     Every number about a labelled row comes from models fitted without it, so that plans are not flattered.
     """
 
     weak: Floats  # all rows, as the policy will see them
-    error: Floats  # u(x) of all rows
     labelled: Mask
     strong: Floats  # labelled rows
     residual: Floats  # labelled rows, H − G with G calibrated on other labels
-    held_out_error: Floats  # labelled rows, u(x) fitted on other labels
     calibration: Calibration | None
     error_model: ErrorModel
     models: LearnedModels | None = None  # with calibration "auto": f and u, in place of the two
@@ -55,35 +52,6 @@ class Pilot:
     def error_source(self) -> str:
         """The source of u."""
         return self.error_model.source if self.models is None else self.models.error.kind
-
-    @property
-    def variance(self) -> float:
-        """V = Var(H) over the labelled rows."""
-        return float(np.var(self.strong))
-
-    @property
-    def held_out_weak(self) -> Floats:
-        """The labelled rows' weak ratings, calibrated on other labels."""
-        return self.strong - self.residual
-
-    @property
-    def weak_error(self) -> float:
-        """M = E[(H−G)²]."""
-        return float(np.mean(self.residual**2))
-
-    def chance(self) -> Floats | None:
-        """Chance of a 1 of every row, where ratings are 0 or 1 and no column says what u is; else `None`."""
-        if self.error_model.source == "column" or not np.isin(self.strong, (0.0, 1.0)).all():
-            return None
-        strong = np.full(self.weak.size, np.nan)
-        strong[self.labelled] = self.strong
-        data = ratings(self.weak, strong, self.labelled.mean())
-        return likely(data.weak, data)
-
-    @property
-    def errors(self) -> PilotErrors:
-        """What a planner needs of it."""
-        return PilotErrors(self.variance, self.error, self.held_out_error, self.residual**2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +90,12 @@ def read_pilot(table: Table, columns: PilotColumns, *, imagine: bool = False) ->
     h = table.numbers(strong, missing="allow")
     own = None if uncertainty is None else table.numbers(uncertainty)
     labelled = ~np.isnan(h)
-    agreed = _agreed(h[labelled]) if imagine else None
-    if agreed is not None:
-        h = _with_a_mistake(g, h)
+    agreed = None
+    if imagine and labelled.sum() > 1 and np.ptp(h[labelled]) == 0 and h[labelled][0] in (0.0, 1.0):
+        agreed = float(h[labelled][0])
+        rows = np.flatnonzero(labelled)  # the middle weak rating is that of which the judge knew nothing
+        middle = rows[np.argsort(g[rows], kind="stable")[rows.size // 2]]
+        h = np.where(np.arange(h.size) == middle, 1.0 - agreed, h)
     _check_labels(table.name, strong, h[labelled])
     if own is not None and own.min() < 0:
         raise TableError(
@@ -140,21 +111,6 @@ def read_pilot(table: Table, columns: PilotColumns, *, imagine: bool = False) ->
     return replace(learn_pilot(g, h, own, calibrate=calibrate, seed=columns.seed), agreed=agreed)
 
 
-def _agreed(h: Floats) -> float | None:
-    """What all labels say, where they are several and all 0 or all 1."""
-    same = h.size > 1 and np.ptp(h) == 0 and h[0] in (0.0, 1.0)
-    return float(h[0]) if same else None
-
-
-def _with_a_mistake(g: Floats, h: Floats) -> Floats:
-    """The labels with one turned over: the one with the middle weak rating, of which the judge knew nothing."""
-    rows = np.flatnonzero(~np.isnan(h))
-    middle = rows[np.argsort(g[rows], kind="stable")[rows.size // 2]]
-    out = h.copy()
-    out[middle] = 1.0 - out[middle]
-    return out
-
-
 def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: TextReading | None) -> Pilot:
     """f and u as campaigns learn them; what is said of a label comes from the others."""
     labelled = ~np.isnan(h)
@@ -163,12 +119,14 @@ def _auto_pilot(x: Covariates, h: Floats, coded: tuple[Coding, ...], reading: Te
     error, unseen = sharpest_error(known, x)
     f = known.model.predict(x)
     return Pilot(
-        weak=f,
+        variance=float(np.var(strong)),
         error=error.predict(f, x),
+        held_out_error=unseen,
+        squared=(strong - known.unseen) ** 2,
+        weak=f,
         labelled=labelled,
         strong=strong,
         residual=strong - known.unseen,
-        held_out_error=unseen,
         calibration=None,
         error_model=ErrorModel("fitted", knots=(0.0,), values=(known.mean(known.squared),)),
         models=LearnedModels(coded, known.model, error, reading if known.model.text is not None else None),
@@ -185,30 +143,28 @@ def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrat
         g = calibration.predict(g)
     strong = h[labelled]
     residual = strong - held_out[labelled]
-    model = _error_model(held_out[labelled], strong, residual, None if own is None else own[labelled])
-    column = g if own is None else own
-    seen = held_out[labelled] if own is None else own[labelled]
+    column, seen = (g, held_out[labelled]) if own is None else (own, own[labelled])
+    if own is not None:
+        model = error_from_column(seen, residual)
+    elif is_probability_of_binary(seen, strong):
+        model = error_from_probability(seen, strong)
+    elif strong.size < _FEWEST_TO_FIT:
+        model = ErrorModel("fitted", knots=(0.0,), values=(float(np.mean(residual**2)),))
+    else:
+        model = fit_error(seen, residual)
     refitted = model.source == "fitted" and strong.size >= _FEWEST_TO_FIT
     return Pilot(
-        weak=g,
+        variance=float(np.var(strong)),
         error=model.predict(column),
+        held_out_error=held_out_error(seen, residual, seed) if refitted else model.predict(seen),
+        squared=residual**2,
+        weak=g,
         labelled=labelled,
         strong=strong,
         residual=residual,
-        held_out_error=held_out_error(seen, residual, seed) if refitted else model.predict(seen),
         calibration=calibration,
         error_model=model,
     )
-
-
-def _error_model(g: Floats, h: Floats, residual: Floats, own: Floats | None) -> ErrorModel:
-    if own is not None:
-        return error_from_column(own, residual)
-    if is_probability_of_binary(g, h):
-        return error_from_probability(g, h)
-    if g.size < _FEWEST_TO_FIT:
-        return ErrorModel("fitted", knots=(0.0,), values=(float(np.mean(residual**2)),))
-    return fit_error(g, residual)
 
 
 def held_out_error(column: Floats, residual: Floats, seed: int) -> Floats:

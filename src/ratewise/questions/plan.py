@@ -1,41 +1,31 @@
 """`plan`: how to spend a budget, every policy side by side, and one recommendation."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from ratewise.core.checks import Floats, share
+from ratewise.core.checks import Floats
 from ratewise.core.document import Part, Sentence, noted
 from ratewise.core.estimate import expected_half_width
 from ratewise.core.messages import Message, argument
-from ratewise.core.names import Estimand, PolicyName, Recalibration
+from ratewise.core.names import Estimand, Recalibration
+from ratewise.core.ratings import ratings
+from ratewise.core.score import likely
 from ratewise.core.wrong_policy import Assumed, WhatIf
 from ratewise.core.wrong_policy import what_if as tried
 from ratewise.errors import InputError
 from ratewise.learn.embeddings import Learner
-from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.texts import use_note
 from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.goal import PlanGoal, within
 from ratewise.questions.input_plan import in_words, plan_inputs
-from ratewise.questions.old_labels import (
-    AT_RANDOM,
-    BY_HAND,
-    Before,
-    Solved,
-    Variance,
-    base_variance,
-    read_before,
-    solve,
-    unseen_root,
-)
+from ratewise.questions.old_labels import AT_RANDOM, BesideLabels, read_before
 from ratewise.questions.people import made_ready
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
-from ratewise.questions.policies import PlannedPolicy, PolicyPlan, Widths, side_by_side
+from ratewise.questions.policies import PolicyPlan, Widths, side_by_side
 from ratewise.questions.rated import Ready, Strong
 from ratewise.questions.strata import InputPlan, read_strata, strata_sizes
 from ratewise.questions.transfer import Derived, KnownLabels, Reference, Transfer
@@ -44,7 +34,6 @@ from ratewise.tables.spark import is_spark, with_value
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
 _WORTH_A_HINT = 0.9  # calibration is hinted at when it would cut the error to this share
-_NEAR_TIE = 0.01  # a simpler policy is preferred unless another has a variance smaller by more than this share
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -177,7 +166,7 @@ def plan_mean(
 
     `told` are further figures it rests on, and `notes` come before its own.
     """
-    sides = side_by_side(pilot.errors, goal, widths)
+    sides = side_by_side(pilot, goal, widths)
     points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
     worse = (
         "choosing items by this uncertainty does worse here than one rate for all: it does not show where the weak "
@@ -226,9 +215,12 @@ def plan_mean(
 
 def _widths(pilot: Pilot, goal: PlanGoal) -> Widths | None:
     """Half-widths to expect of 0/1 ratings; those of others are ± z standard errors."""
-    chance = pilot.chance()
-    if chance is None:
-        return None
+    if pilot.error_model.source == "column" or not np.isin(pilot.strong, (0.0, 1.0)).all():
+        return None  # a column says what u is
+    strong = np.full(pilot.weak.size, np.nan)
+    strong[pilot.labelled] = pilot.strong
+    data = ratings(pilot.weak, strong, pilot.labelled.mean())
+    chance = likely(data.weak, data)  # of a 1
     size = goal.pool_size if goal.estimand == "pool" else None
 
     def half(rates: Floats, items: float) -> float | None:
@@ -246,7 +238,7 @@ def _wrong_beliefs(pilot: Pilot, goal: PlanGoal, spend: float, seed: int) -> Wha
         u, pilot.variance, goal.weak_cost, goal.strong_cost, budget, goal.pool_size,
         goal.estimand == "pool", goal.floor,
     )  # fmt: skip
-    return tried(truth, pilot.strong, pilot.residual**2, rng=np.random.default_rng([seed, 17]))
+    return tried(truth, pilot.strong, pilot.squared, rng=np.random.default_rng([seed, 17]))
 
 
 def _with_strata(
@@ -335,126 +327,24 @@ def _beside_labels(
         warn_of_choice(table, before.labelled, {weak: table.numbers(weak)}, apart=labels.names, todo=todo)
     if not before.askable.any():
         raise InputError(f"every row of {table.name} has a label already; there is nothing left to buy")
-    count = None if goal.budget is None else min(goal.budget / goal.strong_cost, float(before.askable.sum()))
-    wanted = None if goal.target_se is None else goal.target_se**2
-    least = DEFAULT_FLOOR_SHARE if goal.floor is None else share(goal.floor, name="floor", zero=True, one=True)
-    of = Variance(pilot, before, goal.estimand)
-    even = np.ones(table.rows), np.ones(pilot.strong.size)
-    sharp = np.sqrt(pilot.error), unseen_root(pilot)
-    found = {
-        "random": solve(pilot, before, even, 0.0, labels=count, variance=wanted, of=of),
-        "active": solve(pilot, before, sharp, least, labels=count, variance=wanted, of=of),
-    }
-    name, base = _recommended(found, by_price=count is None), _base_beside(pilot, before, goal, count)
-    policies = {"base": base} | {key: _planned_beside(one, base, goal, table.rows) for key, one in found.items()}
-    policies["random"] = replace(policies["random"], rate=found["random"].scale, scale=None, floor=None)
-    ids = tuple(table.ids()[before.labelled].tolist())
-    own = tuple(_own_rates(found, before, by_price=count is None).tolist())
-    old = KnownLabels(labels.typed, drawn, goal.estimand, ids, own, tuple(pilot.held_out_weak.tolist()))
+    beside = BesideLabels(pilot, before, goal)
+    found = random, active = beside.random(), beside.active()
+    name, policies = beside.recommended(*found), {"base": beside.base, "random": random[0], "active": active[0]}
+    best, ids = policies[name], tuple(table.ids()[before.labelled].tolist())
+    own, weak_of_labels = beside.own_rates(*found), pilot.strong - pilot.residual
+    old = KnownLabels(labels.typed, drawn, goal.estimand, ids, tuple(own.tolist()), tuple(weak_of_labels.tolist()))
     points = bool(np.isin(pilot.strong, (0.0, 1.0)).all())
     transfer = replace(
-        made.transfer, policy=name, rate=cast(float, policies["random"].rate), scale=found["active"].scale,
-        floor=found["active"].floor, items=policies["active"].items, old=old,
+        made.transfer, policy=name, rate=cast(float, random[0].rate), scale=cast(float, active[0].scale),
+        floor=cast(float, active[0].floor), items=active[0].items, old=old,
     )  # fmt: skip
     return replace(
         made,
         recommendation=name,
-        reason=_reason_beside(name, policies, before, lambda p: within(p.within(goal.level), points=points)),
+        reason=beside.reason(name, best, lambda policy: within(policy.within(goal.level), points=points)),
         basis=made.basis | {"drawn": drawn},
         policies=policies,
         transfer=transfer,
-        notes=notes + _notes_beside(before, goal) + _alone(policies[name], base, pilot, by_price=count is None),
-        rates=found[name].rates,
+        notes=notes + beside.notes(best),
+        rates=(random if name == "random" else active)[1],
     )
-
-
-def _recommended(found: dict[str, Solved], *, by_price: bool) -> PolicyName:
-    """The recommended policy, the simpler one on a near tie. Strong ratings alone save nothing: weak ones are there."""
-    even, sharp = ((s.labels if by_price else s.variance) for s in (found["random"], found["active"]))
-    return "active" if sharp < (1 - _NEAR_TIE) * even else "random"
-
-
-def _own_rates(found: dict[str, Solved], before: Before, *, by_price: bool) -> Floats:
-    """The rate of each old label, by the policy that would have been recommended without it."""
-    even, sharp = (s.rates[before.labelled] for s in (found["random"], found["active"]))
-    if by_price:
-        return sharp if _recommended(found, by_price=True) == "active" else even
-    better = found["active"].without < (1 - _NEAR_TIE) * found["random"].without
-    return np.where(better, sharp, even)
-
-
-def _base_beside(pilot: Pilot, before: Before, goal: PlanGoal, labels: float | None) -> PlannedPolicy:
-    """Strong ratings alone."""
-    n = before.labelled.size
-    if labels is None:
-        labels = _base_labels(pilot, before, goal)
-    error = math.sqrt(base_variance(pilot, before, labels, goal.estimand))
-    old = 0 if before.teach else int(before.labelled.sum())
-    spend = labels * goal.strong_cost
-    return PlannedPolicy(spend * error**2, 1.0, error, labels + old, labels, spend, min((labels + old) / n, 1.0))
-
-
-def _base_labels(pilot: Pilot, before: Before, goal: PlanGoal) -> float:
-    """New strong ratings alone that reach the target, or all there are."""
-    assert goal.target_se is not None
-    low, high = 0.0, float(before.askable.sum())
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        fits = base_variance(pilot, before, middle, goal.estimand) <= goal.target_se**2
-        low, high = (low, middle) if fits else (middle, high)
-    return high
-
-
-def _planned_beside(one: Solved, base: PlannedPolicy, goal: PlanGoal, items: int) -> PlannedPolicy:
-    spend, rival = one.labels * goal.strong_cost, base.expected_se**2
-    return PlannedPolicy(
-        error_times_budget=spend * one.variance,
-        error_ratio=one.variance / rival if rival > 0 else math.inf,
-        expected_se=math.sqrt(one.variance),
-        items=float(items),
-        strong_labels=one.labels,
-        spend=spend,
-        mean_rate=float(one.rates.mean()),
-        scale=one.scale,
-        threshold=1.0 / one.scale,
-        floor=one.floor,
-    )
-
-
-def _reason_beside(
-    name: str, policies: dict[str, PlannedPolicy], before: Before, says: Callable[[PlannedPolicy], str]
-) -> str:
-    best, old = policies[name], int(before.labelled.sum())
-    ours, alone = says(best), says(policies["base"])
-    how = "at one rate for all" if name == "random" else "most often where the weak rater is likely wrong"
-    counted = "teach and are free" if before.teach else "count and are free"
-    return (
-        f"The {old:,} labels that are there {counted}. Buy about {best.strong_labels:,.0f} more for {best.spend:,.2f}, "
-        f"{how}: {ours} from all labels together, instead of {alone.removesuffix(' points')} without the weak rater "
-        f"(standard error {best.expected_se:.4g} instead of {policies['base'].expected_se:.4g})."
-    )
-
-
-def _alone(best: PlannedPolicy, base: PlannedPolicy, pilot: Pilot, *, by_price: bool) -> tuple[str, ...]:
-    """A note where the weak rating makes the plan worse than strong ratings alone; empty where it does not."""
-    worse = best.spend > base.spend if by_price else best.expected_se > base.expected_se
-    if not worse:
-        return ()
-    if pilot.calibration is None and pilot.models is None:
-        found = "the weak rating as it stands makes the expected error larger than strong ratings alone would"
-        return (Message(f"{found}: map it to the strong one first ({argument('calibrate auto')})"),)
-    return ("even calibrated, the weak rating makes the expected error no smaller than strong ratings alone would",)
-
-
-def _notes_beside(before: Before, goal: PlanGoal) -> tuple[str, ...]:
-    notes = ["weak ratings are in the table already and cost nothing more"] if goal.weak_cost > 0 else []
-    if before.drawn == BY_HAND and before.known:
-        notes.append("labels picked by hand count as known values of their items, for this pool's own mean only")
-    if before.teach:
-        notes.append(
-            Message(
-                "labels picked by hand can only teach for a population's mean; for this pool's own mean they count: "
-                f"{argument('estimand pool')}"
-            )
-        )
-    return tuple(notes)

@@ -157,12 +157,28 @@ def _random(errors: PilotErrors, goal: PlanGoal) -> _Made:
 
 
 def _followed(errors: PilotErrors, goal: PlanGoal, *, floor: float) -> _Made:
-    active = _active(errors, goal, floor)
-    rates, variance = active.of(errors.error), errors.item_variance(active.of(errors.held_out_error))
-    policy = planned(
-        float(rates.mean()), variance, goal, errors.variance, active.items, scale=active.scale, floor=active.floor
-    )
-    return policy, rates
+    """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
+    policy = goal.solve(errors.error, errors.variance, floor)
+    scale, least, items = min(policy.scale, LARGEST_SCALE), policy.floor, policy.items
+
+    def variance(scale: float) -> float:
+        return errors.item_variance(active_rates(errors.held_out_error, scale=scale, floor=least))
+
+    if goal.target_se is not None and goal.pool_size is not None:
+        wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(errors.variance))
+        low = max(scale, 1e-12)
+        if variance(low) <= wanted and policy.pool_limited and low < LARGEST_SCALE:
+            low = 1e-12  # reached before the pool ends, though the solver thought it would not be
+        if variance(low) > wanted:
+            items = goal.pool_size
+            if variance(LARGEST_SCALE) > wanted:  # some items with u = 0 are wrong all the same: rate everything
+                scale, least = LARGEST_SCALE, 1.0
+            else:
+                ends = math.log(low), math.log(LARGEST_SCALE)
+                found = scipy.optimize.brentq(lambda log: variance(math.exp(log)) - wanted, *ends, xtol=1e-13)
+                scale = math.exp(float(found))
+    rates = active_rates(errors.error, scale=scale, floor=least)
+    return planned(float(rates.mean()), variance(scale), goal, errors.variance, items, scale=scale, floor=least), rates
 
 
 def _reached(
@@ -190,41 +206,6 @@ def _best_floor(made: Sequence[_Made], goal: PlanGoal) -> _Made:
     value = [one.within(goal.level) ** 2 * one.spend for one, _ in made]
     near = [k for k, x in enumerate(value) if x <= _NEAR_LEAST_WIDTH**2 * min(value)]
     return made[min(near, key=lambda k: made[k][0].expected_se ** 2 * made[k][0].spend)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Active:
-    """Rates clip(scale·sqrt(u), floor, 1), and how many items to look at."""
-
-    scale: float
-    floor: float
-    items: float | None
-
-    def of(self, error: Floats) -> Floats:
-        return active_rates(error, scale=self.scale, floor=self.floor)
-
-
-def _active(errors: PilotErrors, goal: PlanGoal, floor: float) -> _Active:
-    """The optimal policy for the model of u; where a pool ends before a target is reached, as much more as it takes."""
-    policy = goal.solve(errors.error, errors.variance, floor)
-    found = _Active(min(policy.scale, LARGEST_SCALE), policy.floor, policy.items)
-    if goal.target_se is None or goal.pool_size is None:
-        return found
-    wanted = goal.pool_size * (goal.target_se**2 + goal.lost_variance(errors.variance))
-
-    def excess(log_scale: float) -> float:
-        rates = active_rates(errors.held_out_error, scale=math.exp(log_scale), floor=policy.floor)
-        return errors.item_variance(rates) - wanted
-
-    low, high = math.log(max(found.scale, 1e-12)), math.log(LARGEST_SCALE)
-    if excess(low) <= 0:  # reached before the pool ends, unless the solver already thought it would not be
-        low = math.log(1e-12) if policy.pool_limited and found.scale < LARGEST_SCALE else low
-        if not policy.pool_limited or excess(low) <= 0:
-            return found
-    if excess(high) > 0:  # some items with u = 0 are wrong all the same: rate everything
-        return _Active(LARGEST_SCALE, 1.0, goal.pool_size)
-    scale = math.exp(float(scipy.optimize.brentq(excess, low, high, xtol=1e-13)))
-    return _Active(scale, policy.floor, goal.pool_size)
 
 
 def planned(
@@ -263,14 +244,7 @@ def planned(
 def planned_base(V: float, goal: PlanGoal) -> PlannedPolicy:
     """Strong ratings alone; the pool may end before the money does."""
     N = math.inf if goal.pool_size is None else goal.pool_size
-    lost = goal.lost_variance(V)
-    wanted = (
-        goal.budget / goal.strong_cost if goal.budget is not None else V / (cast(float, goal.target_se) ** 2 + lost)
-    )
-    items = min(wanted, N)
-    J = goal.strong_cost * V
-    se = math.sqrt(max(V / items - lost, 0.0))
-    return PlannedPolicy(J, 1.0, se, items, items, items * goal.strong_cost, 1.0, rate=1.0)
+    return planned(1.0, V, replace(goal, weak_cost=0.0), V, N, rate=1.0)
 
 
 def recommend(policies: Mapping[str, PlannedPolicy], lost: float, *, level: float = 0.95) -> PolicyName:
