@@ -56,8 +56,14 @@ def plan_inputs(
     pool size the pool has so many items, in the same shares.
     """
     world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.scale is not None)
-    solved = _solved(world, pilot, strata, goal)
-    found, floors, scales, se = solved.choice, solved.floors, solved.scales, solved.expected_se
+    aim = goal
+    for _ in range(_MOST_STEPS):  # with the error that the labels promise, until a target is met
+        found, floors = _defended(world, aim)
+        scales = found.scales * np.sqrt(world.level)  # of u(x) as the pilot's model has it
+        se = math.sqrt(max(_variance(found, world, _added(found, world, pilot, strata, scales, floors), goal), 0.0))
+        if goal.target_se is None or aim.target_se is None or se <= goal.target_se * (1 + 1e-6) or found.used_up.all():
+            break
+        aim = replace(aim, target_se=aim.target_se * goal.target_se / se * (1 - 1e-7))
     assert found.items is not None
     assert found.spend is not None
     ratio = (se / rival.expected_se) ** 2 * found.spend / rival.spend if rival.expected_se > 0 else math.inf
@@ -79,27 +85,6 @@ def plan_inputs(
         error_ratio=ratio if math.isfinite(ratio) else 1.0,
         worth_it=ratio < _WORTH_CHOOSING,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
-    choice: InputChoice
-    floors: Floats
-    scales: Floats  # of u(x) as the pilot's model has it
-    expected_se: float
-
-
-def _solved(world: _StrataWorld, pilot: Pilot, strata: TableStrata, goal: PlanGoal) -> _Solved:
-    """The choice with the error that the labels promise; for a target, repeated until the target is met."""
-    aim = goal
-    for _ in range(_MOST_STEPS):
-        found, floors = _defended(world, aim)
-        scales = found.scales * np.sqrt(world.level)
-        se = math.sqrt(max(_variance(found, world, _added(found, world, pilot, strata, scales, floors), goal), 0.0))
-        if goal.target_se is None or aim.target_se is None or se <= goal.target_se * (1 + 1e-6) or found.used_up.all():
-            break
-        aim = replace(aim, target_se=aim.target_se * goal.target_se / se * (1 - 1e-7))
-    return _Solved(found, floors, scales, se)
 
 
 def _world(strata: TableStrata, sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool) -> _StrataWorld:

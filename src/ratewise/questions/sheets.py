@@ -4,6 +4,7 @@ A sheet is blind: it has neither the weak rating nor anything else that tells ho
 shuffled. Answers come back by id; whatever does not fit is refused with its row, before anything is changed.
 """
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,13 @@ import numpy as np
 
 from ratewise.core.draw import uniform
 from ratewise.core.messages import Message, argument
-from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.large import large_relation
 from ratewise.questions.rated import POOL_SIZE, SELECTED
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.blind import seen
-from ratewise.tables.cells import Array, Texts
+from ratewise.tables.cells import Array
 from ratewise.tables.engine import quoted_text
 from ratewise.tables.pieces import Piece, check_place, pieces_of, write_pieces
 from ratewise.tables.table import no_column
@@ -70,7 +70,10 @@ def blind_sheet(
         raise no_column(table.name, unknown, table.columns)
     if SELECTED not in table.columns:
         raise TableError(f"{table.name} has no column 'selected'; draw first with `ratewise draw`")
-    wanted = _to_ask(table, fill)
+    wanted = np.asarray(table.numbers(SELECTED) != 0)
+    there = [table.texts(column, missing="allow") != "" for column in fill if column in table.columns]
+    if there and len(there) == len(fill):
+        wanted &= ~np.logical_and.reduce(there)
     if not wanted.any():
         raise InputError(f"no row of {table.name} is drawn and has no rating yet; there is nothing to ask")
     ids = table.ids(id_column)
@@ -83,13 +86,6 @@ def blind_sheet(
     shown = {column: arrays[column][rows] for column in (show or seen(arrays, hidden=hidden)) if column not in own}
     empty = np.full(rows.size, None, dtype=object)
     return safe_cells(read_table({name: ids[rows], **shown, **dict.fromkeys(fill, empty)}, name="the sheet"))
-
-
-def _to_ask(table: Table, fill: Sequence[str]) -> Mask:
-    """Drawn rows that lack a rating in one of the columns."""
-    wanted = np.asarray(table.numbers(SELECTED) != 0)
-    there = [table.texts(column, missing="allow") != "" for column in fill if column in table.columns]
-    return wanted & ~np.logical_and.reduce(there) if len(there) == len(fill) and there else wanted
 
 
 # Bringing answers back
@@ -124,14 +120,13 @@ def merge_sheet(
     `positive` and `scale` say what they mean, as for `estimate_table`. Without `fill`, the column is the one that the
     sheet alone has.
     """
-    return _merged(
-        read_table(drawn), plain_cells(read_table(sheet)), fill, id_column, _Legal(meaning_of(positive, scale), bounds)
-    )
+    meaning = meaning_of(positive, scale)
+    return _merged(read_table(drawn), plain_cells(read_table(sheet)), fill, id_column, meaning, bounds)
 
 
 def _merged(
-    table: Table, sheet: Table, fill: Sequence[str], id_column: str | None, legal: "_Legal",
-    others: Callable[[str], bool] = lambda _: False,
+    table: Table, sheet: Table, fill: Sequence[str], id_column: str | None, meaning: Meaning,
+    bounds: tuple[float | None, float | None], others: Callable[[str], bool] = lambda _: False,
 ) -> Merged:  # fmt: skip
     """The table with the sheet's answers; `others` tells whether an id is that of a row which is not in this part."""
     if SELECTED not in table.columns:
@@ -140,96 +135,53 @@ def _merged(
             "`ratewise draw -o` wrote"
         )
     columns = tuple(fill) or (column_to_fill(table, sheet, id_column),)
-    asked = _DrawnItems(table, id_column, legal, others)
-    found = {column: asked.filled(column, sheet) for column in columns}
-    merged = table.with_columns({column: one.cells for column, one in found.items()}, replace=True)
-    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=legal.meaning)  # words that go together
-    empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
-    left = int(np.count_nonzero(asked.selected & np.logical_or.reduce(empty)))
-    gave_up = sum(one.gave_up for one in found.values())
-    if gave_up:
-        notes += (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",)
-    return Merged(merged, columns, sum(one.answers for one in found.values()), left, notes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Legal:
-    """What a rating may be: a number within the bounds, or a word that was explained."""
-
-    meaning: Meaning
-    bounds: tuple[float | None, float | None]
-
-    def number(self, written: str, where: str) -> float:
-        """The number that was written, or that the word stands for."""
-        rating = number_in(written, self.meaning)
-        if rating is None:
-            raise InputError(Message(f"{where}: {written[:40]!r} is {self._expected()}"))
-        low, high = self.bounds
-        if (low is not None and rating < low) or (high is not None and rating > high):
-            ends = f"{'…' if low is None else f'{low:g}'} to {'…' if high is None else f'{high:g}'}"
-            raise InputError(f"{where}: {rating:g} is off the scale from {ends}")
-        return rating
-
-    def _expected(self) -> str:
-        if self.meaning.scale:
-            return (
-                f"not on the scale; write one of {', '.join(word for word, _ in self.meaning.scale)}, or 'cannot tell'"
-            )
-        words = f"{argument('positive')} or {argument('scale')}"
-        return f"no number; write one, or 'cannot tell', or say what the words mean with {words}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Filled:
-    """One column with the answers in it: numbers where all are numbers, else texts as they were written."""
-
-    cells: Any
-    answers: int
-    gave_up: int
-
-
-class _DrawnItems:
-    """The rows that were drawn, found by id."""
-
-    def __init__(self, table: Table, id_column: str | None, legal: _Legal, others: Callable[[str], bool]) -> None:
-        self.table, self.id_column, self.legal, self.others = table, id_column, legal, others
-        ids = table.ids(id_column).tolist()
-        # a table that was drawn with --safe-cells has the apostrophes in its own ids
-        self.at = {plain_text(item): i for i, item in enumerate(ids)} | {item: i for i, item in enumerate(ids)}
-        self.selected = np.asarray(table.numbers(SELECTED) != 0)
-
-    def filled(self, column: str, sheet: Table) -> _Filled:
-        """The table's column with the sheet's answers."""
-        cells = self._there(column)
-        count = gave_up = 0
-        for row in answered_rows(sheet, column, id_column=self.id_column):
-            where = f"{sheet.name}, row {row.number} (id {row.id!r})"
-            i = self._position(row.id, where)
+    ids, selected = table.ids(id_column).tolist(), np.asarray(table.numbers(SELECTED) != 0)
+    # a table that was drawn with --safe-cells has the apostrophes in its own ids
+    at = {plain_text(item): i for i, item in enumerate(ids)} | {item: i for i, item in enumerate(ids)}
+    filled, answers, gave_up = dict[str, Any](), 0, 0
+    for column in columns:
+        there = column in table.columns
+        cells = table.texts(column, missing="allow").tolist() if there else [""] * table.rows
+        for row in answered_rows(sheet, column, id_column=id_column):
+            where, i = f"{sheet.name}, row {row.number} (id {row.id!r})", at.get(row.id)
+            if i is None and not others(row.id):
+                raise InputError(f"{where}: {table.name} has no such id; a spreadsheet may have changed it (007 to 7)")
+            if i is None or not selected[i]:
+                asked = "clear the row, and label only what the sheet asked for"
+                raise InputError(f"{where}: this item was not drawn; {asked}")
             if row.cannot_tell:
                 gave_up += 1
                 continue
-            rating = self.legal.number(row.written, where)
-            if cells[i] and number_in(cells[i], self.legal.meaning) != rating:
-                told = f"{where} says {_short(row.written)}, and {self.table.name} has {_short(cells[i])} already"
+            rating = _legal(row.written, meaning, bounds, where)
+            if cells[i] and number_in(cells[i], meaning) != rating:
+                told = f"{where} says {_short(row.written)}, and {table.name} has {_short(cells[i])} already"
                 raise InputError(f"{told}; keep one")
-            count += 1
+            answers += 1
             cells[i] = cells[i] or row.written
-        return _Filled(_numbers_or_texts(cells), count, gave_up)
+        filled[column] = _numbers_or_texts(cells)
+    merged = table.with_columns(filled, replace=True)
+    merged_numbers, notes = in_numbers(merged, strong=columns, meaning=meaning)  # words that go together
+    empty = [np.isnan(merged_numbers.numbers(column, missing="allow")) for column in columns]
+    left = int(np.count_nonzero(selected & np.logical_or.reduce(empty)))
+    if gave_up:
+        notes += (f"answers that say that nobody can tell: {gave_up:,}; they stay empty and are counted",)
+    return Merged(merged, columns, answers, left, notes)
 
-    def _position(self, item: str, where: str) -> int:
-        i = self.at.get(item)
-        if i is None and not self.others(item):
-            raise InputError(f"{where}: {self.table.name} has no such id; a spreadsheet may have changed it (007 to 7)")
-        if i is None or not self.selected[i]:
-            raise InputError(
-                f"{where}: this item was not drawn; clear the row, and label only what the sheet asked for"
-            )
-        return int(i)
 
-    def _there(self, column: str) -> Texts:
-        if column not in self.table.columns:
-            return np.full(self.table.rows, "", dtype=object)
-        return self.table.texts(column, missing="allow").copy()
+def _legal(written: str, meaning: Meaning, bounds: tuple[float | None, float | None], where: str) -> float:
+    """The number that was written, or that the word stands for: one that was explained, within the bounds."""
+    rating = number_in(written, meaning)
+    if rating is None and meaning.scale:
+        words = ", ".join(word for word, _ in meaning.scale)
+        raise InputError(f"{where}: {written[:40]!r} is not on the scale; write one of {words}, or 'cannot tell'")
+    if rating is None:
+        todo = f"say what the words mean with {argument('positive')} or {argument('scale')}"
+        raise InputError(Message(f"{where}: {written[:40]!r} is no number; write one, or 'cannot tell', or {todo}"))
+    low, high = (-math.inf if bounds[0] is None else bounds[0], math.inf if bounds[1] is None else bounds[1])
+    if not low <= rating <= high:
+        ends = " to ".join("…" if end is None else f"{end:g}" for end in bounds)
+        raise InputError(f"{where}: {rating:g} is off the scale from {ends}")
+    return rating
 
 
 def _short(cell: str) -> str:
@@ -238,11 +190,11 @@ def _short(cell: str) -> str:
     return cell[:40] if number is None or cell.isalpha() else f"{number:g}"
 
 
-def _numbers_or_texts(cells: Texts) -> Any:
+def _numbers_or_texts(cells: list[str]) -> Any:
     try:
-        return np.array([float(cell) if cell else np.nan for cell in cells.tolist()])
+        return np.array([float(cell) if cell else np.nan for cell in cells])
     except ValueError:
-        return np.where(cells == "", None, cells)  # type: ignore[call-overload]
+        return np.array([cell or None for cell in cells], dtype=object)
 
 
 def answered_rows(sheet: Table, column: str, *, id_column: str | None = None) -> list[SheetRow]:
@@ -291,13 +243,9 @@ def drawn_for(pool: str, sheet: str, *, id_column: str | None = None) -> Table:
     if "selected" in table.columns or not os.path.exists(beside):
         return table
     drawn = read_table(beside)
-    if not _same_items(table.ids(id_column), drawn.ids(id_column)):
+    if sorted(table.ids(id_column)) != sorted(drawn.ids(id_column)):
         raise InputError(f"{beside} was not drawn from {pool}: their ids differ; give the table that was drawn")
     return drawn
-
-
-def _same_items(first: Texts, second: Texts) -> bool:
-    return first.size == second.size and set(first.tolist()) == set(second.tolist())
 
 
 def refuse_existing(sheet: str) -> None:
@@ -335,7 +283,7 @@ def merge_files(
         found = relation.ask(f"SELECT count(*) AS n FROM {source} WHERE {id_sql} = {quoted_text(item)}")
         return bool(found["n"][0])
 
-    merged = _merged(some, filled, columns, id_column, _Legal(meaning_of(positive, scale), bounds), others)
+    merged = _merged(some, filled, columns, id_column, meaning_of(positive, scale), bounds, others)
     selected = relation.number_in_sql(SELECTED)
     assert selected is not None
     rows = relation.ask(f"SELECT row AS r FROM {source} WHERE {selected.sql} <> 0 ORDER BY r")["r"].astype(np.int64)
