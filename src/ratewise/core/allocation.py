@@ -15,9 +15,9 @@ money is spent. Where u(x) is known within strata the same holds with π(x) = cl
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import scipy
@@ -129,16 +129,17 @@ class StrataProblem:
 
     # One multiplier: variance + λ·cost at its least
 
-    def best(self, lam: float) -> Numbers:
+    def best(self, lam: float, weak: Mask | None = None) -> Numbers:
+        """With weak ratings where they pay, or exactly where `weak` says."""
         both = self._both(lam)
         if not self.alone:
             return both
         alone = self._strong_alone(lam)
-        return _picked(both, alone, self._value(both, lam) < self._value(alone, lam))
-
-    def as_told(self, lam: float, weak: Mask) -> Numbers:
-        """Numbers with weak ratings exactly where `weak` says."""
-        return _picked(self._both(lam), self._strong_alone(lam), weak)
+        if weak is None:
+            ours, theirs = (self.variances(n) + lam * self.costs(n) for n in (both, alone))
+            weak = np.asarray(ours < theirs)
+        pairs = ((getattr(both, one.name), getattr(alone, one.name)) for one in fields(Numbers))
+        return Numbers(*(np.where(weak, ours, theirs) for ours, theirs in pairs))
 
     def _both(self, lam: float) -> Numbers:
         n = self._numbers(np.zeros(self.P.size), self._inner)
@@ -158,23 +159,14 @@ class StrataProblem:
         none = np.zeros(n, dtype=np.bool_)
         return Numbers(np.clip(T, self.least, self.N), np.full(n, math.inf), none, np.ones(n), np.zeros(n))
 
-    def _value(self, n: Numbers, lam: float) -> Floats:
-        return self._variances(n) + lam * self._costs(n)
-
-    def _costs(self, n: Numbers) -> Floats:
+    def costs(self, n: Numbers) -> Floats:
         return np.asarray(n.T * (np.where(n.weak, self.c_g, 0.0) + self.c_h * n.rate))
 
-    def _variances(self, n: Numbers) -> Floats:
+    def variances(self, n: Numbers) -> Floats:
         """P² (a + E[u (1/π − 1)])/T; 0 where a stratum has no variance."""
         each = self.a + n.added
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(np.where(each > 0, self.P**2 * each / n.T, 0.0))
-
-    def cost(self, n: Numbers) -> float:
-        return float(self._costs(n).sum())
-
-    def variance(self, n: Numbers) -> float:
-        return float(self._variances(n).sum())
 
     @property
     def unlimited(self) -> bool:
@@ -182,54 +174,39 @@ class StrataProblem:
         return bool(np.all(np.isinf(self.N)) and np.all(self.least == 0))
 
 
-def _picked(both: Numbers, alone: Numbers, weak: Mask) -> Numbers:
-    pairs = ((getattr(both, name), getattr(alone, name)) for name in ("T", "scale", "weak", "rate", "added"))
-    return Numbers(*(np.where(weak, ours, theirs) for ours, theirs in pairs))
+def solved(world: StrataProblem, limit: float, *, money: bool) -> Numbers:
+    """The least variance for all the money, or the least cost of a variance, whichever of the two `limit` is.
 
+    What is limited rises or falls with λ as each stratum buys more. Where a stratum turns to strong ratings alone it
+    jumps, and the root may lie in the jump: then it is found once with each of the ways on its two sides.
+    """
 
-def all_spent(world: StrataProblem, money: float) -> Numbers:
-    """All the money, at the least variance."""
+    def held(n: Numbers) -> float:
+        return float((world.costs(n) if money else world.variances(n)).sum())
+
     if world.unlimited:
         n = world.best(1.0)
-        return replace(n, T=n.T * money / world.cost(n))
-    fewest = world.cost(world.best(math.exp(_WIDEST)))
-    if money < fewest * (1 - 1e-12):
-        raise InputError(f"budget {money:g} is too small for the fewest items of each stratum ({fewest:g}); raise it")
-    found = _candidates(world, lambda n: world.cost(n) - money)
-    within = [n for n in found if world.cost(n) <= money * (1 + 1e-9)]
-    return min(within, key=world.variance)
-
-
-def reached(world: StrataProblem, wanted: float) -> Numbers:
-    """The variance wanted, at the least cost."""
-    if world.unlimited:
-        n = world.best(1.0)
-        return replace(n, T=n.T * world.variance(n) / wanted)
-    least = world.variance(world.best(math.exp(-_WIDEST)))
-    if wanted < least * (1 - 1e-12):
+        return replace(n, T=n.T * (limit / held(n) if money else held(n) / limit))
+    least = held(world.best(math.exp(_WIDEST if money else -_WIDEST)))
+    if limit < least * (1 - 1e-12):
+        if money:
+            raise InputError(
+                f"budget {limit:g} is too small for the fewest items of each stratum ({least:g}); raise it"
+            )
         raise PolicyError(
             f"the target cannot be reached: with every item rated the standard error is {math.sqrt(least):.4g}; "
             "ask for that much, or for the pool's own mean"
         )
-    found = _candidates(world, lambda n: wanted - world.variance(n))
-    within = [n for n in found if world.variance(n) <= wanted * (1 + 1e-9)]
-    return min(within, key=world.cost)
 
+    def root(weak: Mask | None) -> float:
+        return _log_root(lambda x: (held(world.best(math.exp(x), weak)) - limit) * (1 if money else -1))
 
-def _candidates(world: StrataProblem, excess: Callable[[Numbers], float]) -> list[Numbers]:
-    """The solution; two or more where a stratum changes its way just there.
-
-    `excess` rises as λ falls: each stratum buys more. Where a stratum turns to strong ratings alone it jumps, and the
-    root may lie in the jump: then it is found once with each of the ways on its two sides.
-    """
-    log = _log_root(lambda x: excess(world.best(math.exp(x))))
+    log = root(None)
     ways = {world.best(math.exp(log + side)).weak.tobytes() for side in (-_APART, 0.0, _APART)}
-    out = []
-    for way in ways:
-        weak = np.frombuffer(way, dtype=np.bool_)
-        x = _log_root(lambda x, weak=weak: excess(world.as_told(math.exp(x), weak)))  # type: ignore[misc]
-        out.append(world.as_told(math.exp(x), weak))
-    return out
+    masks = [np.frombuffer(way, dtype=np.bool_) for way in ways]
+    found = [world.best(math.exp(root(weak)), weak) for weak in masks]
+    other = world.variances if money else world.costs
+    return min((n for n in found if held(n) <= limit * (1 + 1e-9)), key=lambda n: float(other(n).sum()))
 
 
 def _log_root(excess: Callable[[float], float]) -> float:
@@ -249,6 +226,10 @@ class InputChoice(Result):
     `cost_per_item` × `variance_per_item`, the squared error (around the population's mean) times the money spent.
     """
 
+    json_names = (
+        "probabilities", "sampling", "rates", "buys_weak", "used_up", "items", "cost_per_item", "variance_per_item",
+        "error_times_budget", "spend", "expected_se",
+    )  # fmt: skip
     probabilities: Floats = field(repr=False)  # P
     sampling: Floats = field(repr=False)  # Q: shares of the items looked at
     rates: Floats = field(repr=False)  # π, on average over the stratum
@@ -272,12 +253,6 @@ class InputChoice(Result):
     def strong_labels(self) -> Floats | None:
         """Expected strong ratings of each stratum."""
         return None if self.items is None else self.items * self.rates
-
-    def to_dict(self) -> dict[str, Any]:
-        arrays = ("probabilities", "sampling", "rates", "buys_weak", "used_up", "items")
-        numbers = ("cost_per_item", "variance_per_item", "error_times_budget", "spend", "expected_se")
-        values = {name: getattr(self, name) for name in (*arrays, *numbers)}
-        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
     def summary(self) -> str:
         if self.items is None or self.expected_se is None:
@@ -346,10 +321,10 @@ def choose_inputs(
     )  # fmt: skip
     strata.check()
     if budget is not None:
-        return _choice(strata, all_spent(strata, number(budget, name="budget", above=0)), estimand)
+        return _choice(strata, solved(strata, number(budget, name="budget", above=0), money=True), estimand)
     if target_se is not None:
         wanted = number(target_se, name="target_se", above=0) ** 2 + strata.lost(estimand)
-        return _choice(strata, reached(strata, wanted), estimand)
+        return _choice(strata, solved(strata, wanted, money=False), estimand)
     if not strata.unlimited:
         raise InputError("sizes and least need a budget or a target standard error; give one of them")
     return _choice(strata, strata.best(1.0), estimand, planned=False)
@@ -410,7 +385,7 @@ def _errors(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> t
 
 def _choice(strata: StrataProblem, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
     """The choice in words."""
-    total, cost, variance = float(n.T.sum()), strata.cost(n), strata.variance(n)
+    total, cost, variance = float(n.T.sum()), float(strata.costs(n).sum()), float(strata.variances(n).sum())
     return InputChoice(
         probabilities=strata.P, sampling=n.T / total, rates=n.rate, scales=n.scale, buys_weak=n.weak,
         cost_per_item=cost / total, variance_per_item=variance * total, error_times_budget=cost * variance,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,10 @@ class Policy(Result):
     `error_times_budget` = `cost_per_item` × `variance_per_item`, the squared error times the money spent.
     """
 
+    json_names = (
+        "error_times_budget", "error_ratio", "expected_se", "items", "strong_labels", "spend", "mean_rate", "scale",
+        "threshold", "floor", "worth_it", "pool_limited",
+    )  # fmt: skip
     rates: Floats = field(repr=False)
     scale: float  # γ: the rate is min(1, γ·sqrt(u)); sqrt(s) for sqrt(u/c) with a chain or per-item costs
     threshold: float  # τ = 1/γ: items with sqrt(u) above it always get the strong rating
@@ -55,12 +59,6 @@ class Policy(Result):
     def strong_labels(self) -> float | None:
         """Expected number of strong ratings."""
         return None if self.items is None else self.items * self.mean_rate
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers without the rates, ready for JSON."""
-        names = ("error_times_budget", "error_ratio", "expected_se", "items", "strong_labels", "spend")
-        more = ("mean_rate", "scale", "threshold", "floor", "worth_it", "pool_limited")
-        return {name: getattr(self, name) for name in names + more}
 
     def summary(self) -> str:
         worth = "worth it" if self.worth_it else "not worth it: buy strong ratings alone"
@@ -99,60 +97,58 @@ def optimal_policy(
     choice(estimand, ESTIMANDS, name="estimand")
     c_g, c_h = _costs(u, weak_cost, strong_cost)
     w = None if weights is None else _weights(weights, u.shape[0])
-    goal = _Goal.of(budget, target_se, pool_size, estimand)
+    if budget is not None and target_se is not None:
+        raise InputError(Message(f"give {argument('budget')} or {argument('target_se')}, not both"))
+    if estimand == "pool" and pool_size is None:
+        raise InputError(Message(f"estimand 'pool' needs {argument('pool_size')}, the number of items in the pool"))
+    N = math.inf if pool_size is None else number(pool_size, name="pool_size", minimum=1)
+    B = None if budget is None else number(budget, name="budget", above=0)
+    se = None if target_se is None else number(target_se, name="target_se", above=0)
+    lost = V / N if estimand == "pool" else 0.0  # the variance that the pool's own mean does not have
     root, free = _root_gain_per_cost(u, c_h)
     c_0 = float(np.mean(c_g)) if w is None else float(np.dot(np.broadcast_to(c_g, w.shape), w))
     problem = Problem(root.reshape(-1), _mass(c_h, w, u.shape), V, c_0, f)
-    found = _solve(problem, goal)
-    rates = _rates(root, found, free)
+    t, T = problem.best_scale() if problem.total_mass > 0 else math.inf, None
+    if se is not None:
+        T = problem.item_variance(t) / (se**2 + lost)
+    elif B is not None:
+        T = B / problem.cost(t) if problem.cost(t) > 0 else math.inf
+    least, limited = 1.0 if math.isinf(t) else f, T is not None and (T > N or (t == 0 and math.isfinite(N)))
+    if limited:
+        T = N
+        t, least = _in_whole_pool(problem, t, N, B, se, lost)
+    elif t == 0:
+        raise PolicyError(
+            Message(
+                f"with {argument('weak_cost')} 0 and {'no budget' if T is None else 'an unlimited pool'} there is no "
+                "best policy (looking at more items always pays); "
+                f"give {argument('pool_size')} and a budget, a floor, or what a weak rating really costs"
+            )
+        )
+    elif T is not None and math.isinf(T):
+        raise PolicyError("both ratings are free and the pool is unlimited: rate everything; there is nothing to plan")
+    cost, spread = problem.cost(t, idle_rate=least), problem.item_variance(t)
+    rates = _rates(root, t, least, free)
     strong = rates if rates.ndim == 1 else rates[:, -1]
     last = c_h if c_h.ndim == 0 else (c_h if u.ndim == 1 else c_h[..., -1])
     base = V * float(np.mean(last) if w is None else np.dot(np.broadcast_to(last, w.shape), w))
-    scale = found.t / math.sqrt(float(c_h) if c_h.ndim == 0 and c_h > 0 else 1.0)
-    T, J = found.items, found.cost * found.variance
-    most = math.inf if goal.budget is None else goal.budget
+    scale = t / math.sqrt(float(c_h) if c_h.ndim == 0 and c_h > 0 else 1.0)
     return Policy(
         rates=rates,
         scale=scale,
         threshold=1.0 / scale if scale > 0 else math.inf,
-        floor=found.least,
+        floor=least,
         mean_rate=float(strong.mean() if w is None else np.dot(strong, w)),
-        cost_per_item=found.cost,
-        variance_per_item=found.variance,
-        error_times_budget=J,
+        cost_per_item=cost,
+        variance_per_item=spread,
+        error_times_budget=cost * spread,
         base_error_times_budget=base,
-        worth_it=base > J,
+        worth_it=base > cost * spread,
         items=T,
-        spend=None if T is None else min(T * found.cost, most),
-        expected_se=None if T is None else math.sqrt(max(found.variance / T - goal.pool_variance(V), 0.0)),
-        pool_limited=found.pool_limited,
+        spend=None if T is None else min(T * cost, math.inf if B is None else B),
+        expected_se=None if T is None else math.sqrt(max(spread / T - lost, 0.0)),
+        pool_limited=limited,
     )
-
-
-# What the user wants
-
-
-@dataclass(frozen=True, slots=True)
-class _Goal:
-    budget: float | None
-    target_se: float | None
-    pool_size: float
-    estimand: Estimand
-
-    @classmethod
-    def of(cls, budget: float | None, target_se: float | None, pool_size: float | None, estimand: Estimand) -> "_Goal":
-        if budget is not None and target_se is not None:
-            raise InputError(Message(f"give {argument('budget')} or {argument('target_se')}, not both"))
-        if estimand == "pool" and pool_size is None:
-            raise InputError(Message(f"estimand 'pool' needs {argument('pool_size')}, the number of items in the pool"))
-        N = math.inf if pool_size is None else number(pool_size, name="pool_size", minimum=1)
-        B = None if budget is None else number(budget, name="budget", above=0)
-        se = None if target_se is None else number(target_se, name="target_se", above=0)
-        return cls(B, se, N, estimand)
-
-    def pool_variance(self, V: float) -> float:
-        """The variance that the pool's own mean does not have."""
-        return V / self.pool_size if self.estimand == "pool" else 0.0
 
 
 # The one scalar behind every optimal policy, found exactly
@@ -194,10 +190,13 @@ class Problem:
         idle = self.root == 0
         return self.mass * np.count_nonzero(idle) if isinstance(self.mass, float) else float(np.dot(self.mass, idle))
 
-    def cost(self, t: float) -> float:
-        """Cost per item, c_0 + Σ m q; of an infinite t, where every rate is 1, and of t = 0 without a floor, too."""
+    def cost(self, t: float, *, idle_rate: float = 1.0) -> float:
+        """Cost per item, c_0 + Σ m q; of t = 0 without a floor, too.
+
+        For an infinite t every rate is 1, or `idle_rate` where the strong rating cannot change anything.
+        """
         if math.isinf(t):
-            return self.weak_cost + self.total_mass
+            return self.weak_cost + self.total_mass - (1.0 - idle_rate) * self.idle_mass
         fixed, _, middle = self._lines(t)
         return fixed + t * middle if t > 0 else self.weak_cost
 
@@ -311,91 +310,46 @@ def _root(step: Callable[[float], tuple[float, float]], *, start: float, low: fl
     return x
 
 
-# The steps of the solution
+def _in_whole_pool(
+    problem: Problem, t: float, N: float, budget: float | None, se: float | None, lost: float
+) -> tuple[float, float]:
+    """t, and the least rate, where all N items are looked at for the budget, or for the standard error.
 
-
-@dataclass(frozen=True, slots=True)
-class _Solution:
-    t: float  # the scale on sqrt(gain per cost); inf: every rate is 1
-    least: float  # floor of this solution (above the asked-for one where a pool has money left)
-    cost: float
-    variance: float
-    items: float | None
-    pool_limited: bool = False
-
-    @classmethod
-    def at(cls, problem: Problem, t: float, items: float | None, *, pool_limited: bool = False) -> "_Solution":
-        least = 1.0 if math.isinf(t) else problem.floor
-        return cls(t, least, problem.cost(t), problem.item_variance(t), items, pool_limited)
-
-
-def _solve(problem: Problem, goal: _Goal) -> _Solution:
-    t = problem.best_scale() if problem.total_mass > 0 else math.inf
-    if goal.budget is None and goal.target_se is None:
-        _needs_a_pool(t, "and no budget")
-        return _Solution.at(problem, t, None)
-    wanted = _items(goal, problem, t)
-    if wanted > goal.pool_size or (t == 0 and math.isfinite(goal.pool_size)):
-        return _solve_pool(problem, goal, t)
-    _needs_a_pool(t, "and an unlimited pool")
-    if math.isinf(wanted):
-        raise PolicyError("both ratings are free and the pool is unlimited: rate everything; there is nothing to plan")
-    return _Solution.at(problem, t, wanted)
-
-
-def _items(goal: _Goal, problem: Problem, t: float) -> float:
-    """T without a pool's end: B / cost, or Var(Δ) / ε²."""
-    if goal.target_se is not None:
-        return problem.item_variance(t) / (goal.target_se**2 + goal.pool_variance(problem.variance))
-    cost = problem.cost(t)
-    return goal.budget / cost if goal.budget is not None and cost > 0 else math.inf
-
-
-def _solve_pool(problem: Problem, goal: _Goal, t: float) -> _Solution:
-    """All N items are looked at; the scale follows from the money, or from the variance, per item."""
-    N, V, f, idle = goal.pool_size, problem.variance, problem.floor, problem.idle_mass
-    full = problem.weak_cost + problem.total_mass - idle  # rate 1 wherever the strong rating can change anything
-    if goal.target_se is None:
-        assert goal.budget is not None
-        cost = goal.budget / N
-        if cost >= problem.weak_cost + problem.total_mass:
-            return _Solution.at(problem, math.inf, N, pool_limited=True)
-        if cost >= full + f * idle:  # the rest of the money goes to the items that gain nothing
-            return _Solution(math.inf, (cost - full) / idle, cost, V, N, pool_limited=True)
-        return _Solution.at(problem, problem.scale_for_cost(cost, low=t), N, pool_limited=True)
-    variance = N * (goal.target_se**2 + goal.pool_variance(V))
+    Money that is left where every rate that gains anything is 1 goes to the items that gain nothing.
+    """
+    V, f, idle = problem.variance, problem.floor, problem.idle_mass
+    if budget is not None:
+        cost = budget / N
+        if cost >= problem.cost(math.inf):
+            return math.inf, 1.0
+        full = problem.cost(math.inf, idle_rate=0.0)
+        if cost >= full + f * idle:
+            return math.inf, (cost - full) / idle
+        return problem.scale_for_cost(cost, low=t), f
+    assert se is not None
+    variance = N * (se**2 + lost)
     if variance < V * (1 - 1e-12):
         raise PolicyError(
             Message(
-                f"{argument('target_se')} {goal.target_se:g} cannot be reached: strong ratings on all {N:g} items of "
-                f"the pool give {math.sqrt(V / N):.4g}; use a larger pool or target, or estimand 'pool'"
+                f"{argument('target_se')} {se:g} cannot be reached: strong ratings on all {N:g} items of the pool "
+                f"give {math.sqrt(V / N):.4g}; use a larger pool or target, or estimand 'pool'"
             )
         )
     if variance >= problem.item_variance(t):
-        return _Solution.at(problem, t, N, pool_limited=True)
+        return t, 1.0 if math.isinf(t) else f
     if variance <= V or problem.total_gain == 0:
-        return _Solution(math.inf, f, full + f * idle, V, N, pool_limited=True)
-    return _Solution.at(problem, problem.scale_for_variance(variance, low=t), N, pool_limited=True)
+        return math.inf, f
+    return problem.scale_for_variance(variance, low=t), f
 
 
-def _needs_a_pool(t: float, also: str) -> None:
-    if t == 0:
-        raise PolicyError(
-            Message(
-                f"with {argument('weak_cost')} 0 {also} there is no best policy (looking at more items always pays); "
-                f"give {argument('pool_size')} and a budget, a floor, or what a weak rating really costs"
-            )
-        )
-
-
-def _rates(root: Floats, found: _Solution, free: Mask | None) -> Floats:
-    """q = clip(t·r, floor, 1), written over r."""
-    if math.isinf(found.t):
-        np.copyto(root, np.where(root > 0, 1.0, found.least))
+def _rates(root: Floats, t: float, least: float, free: Mask | None) -> Floats:
+    """q = clip(t·r, least, 1), written over r."""
+    if math.isinf(t):
+        np.copyto(root, np.where(root > 0, 1.0, least))
     else:
-        np.multiply(root, found.t, out=root)
+        np.multiply(root, t, out=root)
         np.minimum(root, 1.0, out=root)
-    np.maximum(root, max(found.least, _SMALLEST), out=root)
+    np.maximum(root, max(least, _SMALLEST), out=root)
     if free is not None:
         root[free] = 1.0
     return root

@@ -12,7 +12,7 @@ from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from types import NoneType
-from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -77,10 +77,11 @@ class Result:
     """
 
     __slots__ = ()
+    json_names: ClassVar[tuple[str, ...]] = ()  # what JSON has: fields and properties; all shown fields by default
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return fields_in_json(self)
+        return {name: _in_json(getattr(self, name)) for name in self.json_names} or fields_in_json(self)
 
     def summary(self) -> str:
         """The result in plain words."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, finite, number
 from ratewise.core.document import Column, DataTable, Part, Sentence
-from ratewise.core.formulas import misjudged_variance_bound, misjudged_variance_bound_additive, optimal_uniform_rate
+from ratewise.core.formulas import misjudged_variance_bound_additive, optimal_uniform_rate
 from ratewise.core.names import PolicyName
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.result import Result
@@ -43,36 +43,15 @@ class WrongPolicy(Result):
     optimal: PolicyPrice
     uniform: PolicyPrice
     base_error_times_budget: float
+    ratio: float  # squared error for the same money over that of the optimal policy; at least 1
+    ratio_to_uniform: float  # over that of one rate for all items; above 1, ignoring u would have been better
+    ratio_to_base: float  # over that of strong ratings alone; above 1, the weak rater should not have been bought
     excess_variance: float
     bound: float
     additive_bound: float | None
     notes: tuple[str, ...]
     rates: Floats = field(repr=False)  # of the believed policy
     optimal_rates: Floats = field(repr=False)
-
-    @property
-    def ratio(self) -> float:
-        """Squared error for the same money over that of the optimal policy; at least 1."""
-        return self.believed.error_times_budget / self.optimal.error_times_budget
-
-    @property
-    def ratio_to_uniform(self) -> float:
-        """Error over that of one rate for all items; above 1, ignoring u would have been better."""
-        return self.believed.error_times_budget / self.uniform.error_times_budget
-
-    @property
-    def ratio_to_base(self) -> float:
-        """Error over that of strong ratings alone; above 1, the weak rater should not have been bought."""
-        return self.believed.error_ratio
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers without the rates, ready for JSON."""
-        prices = {name: getattr(self, name).to_dict() for name in ("believed", "optimal", "uniform")}
-        numbers = (
-            "base_error_times_budget", "ratio", "ratio_to_uniform", "ratio_to_base", "excess_variance", "bound",
-            "additive_bound",
-        )  # fmt: skip
-        return prices | {name: getattr(self, name) for name in numbers} | {"notes": list(self.notes)}
 
     def summary(self) -> str:
         return (
@@ -111,27 +90,29 @@ def cost_of_wrong_policy(
     b = float(u.max()) if largest_squared_error is None else number(largest_squared_error, name="largest_squared_error")
     if b < u.max():
         raise InputError(f"largest_squared_error is {b:g}, less than the largest error {u.max():g}; it bounds them all")
-
-    def solve(x: Floats, spread: float) -> Policy:
-        return optimal_policy(x, variance=spread, weak_cost=c_g, strong_cost=c_h, weights=w, floor=floor)
-
-    best = solve(u, V)
-    made = solve(v, V if believed_variance is None else believed_variance)
+    best, made = (
+        optimal_policy(x, variance=spread, weak_cost=c_g, strong_cost=c_h, weights=w, floor=floor)
+        for x, spread in ((u, V), (v, V if believed_variance is None else believed_variance))
+    )
     w = w / w.sum()
     p = optimal_uniform_rate(float(np.dot(w, u)), variance=V, weak_cost=c_g, strong_cost=c_h).rate
     uniform = np.full(u.size, max(p if p > 0 else _NEVER, floor))  # Prop. 1
     believed, optimal, even = (_price(pi, u, w, V, c_g, c_h) for pi in (made.rates, best.rates, uniform))
-    excess = _excess(made.rates, best.rates, u, w)
+    errs = (u > 0) & (w > 0)  # where u is 0 a rate adds nothing to Var(Δ)
+    lost = np.maximum(1.0 / np.maximum(made.rates[errs], _NEVER) - 1.0 / best.rates[errs], 0.0)  # (1/π̃ − 1/π*)⁺
+    excess = math.inf if np.any(made.rates[errs] <= _NEVER) else float(np.dot(w[errs], lost))
+    J = believed.error_times_budget
     additive, why = _additive(u, v, made, best, w, b, floor)
     return WrongPolicy(
         believed=believed,
         optimal=optimal,
         uniform=even,
         base_error_times_budget=c_h * V,
+        ratio=J / optimal.error_times_budget,
+        ratio_to_uniform=J / even.error_times_budget,
+        ratio_to_base=believed.error_ratio,
         excess_variance=believed.variance_per_item - optimal.variance_per_item,
-        bound=misjudged_variance_bound(largest_squared_error=b, inverse_rate_excess=excess)
-        if math.isfinite(excess)
-        else math.inf,
+        bound=b * excess,  # `misjudged_variance_bound`
         additive_bound=additive,
         notes=() if why is None else (why,),
         rates=made.rates,
@@ -148,14 +129,6 @@ def _price(pi: Floats, u: Floats, w: Floats, V: float, c_g: float, c_h: float) -
     odds = np.divide(1.0 - pi, pi, out=np.zeros_like(pi), where=counts & (pi > _NEVER))
     variance = math.inf if never else V + float(np.dot(w * u, odds))
     return PolicyPrice(rate, cost, variance, cost * variance, cost * variance / (c_h * V))
-
-
-def _excess(made: Floats, best: Floats, u: Floats, w: Floats) -> float:
-    """E[(1/π̃ − 1/π*)⁺] over the items that err: where u is 0 a rate adds nothing to Var(Δ)."""
-    counts = (u > 0) & (w > 0)
-    if np.any(made[counts] <= _NEVER):
-        return math.inf
-    return float(np.dot(w[counts], np.maximum(1.0 / made[counts] - 1.0 / best[counts], 0.0)))
 
 
 def _additive(
@@ -178,12 +151,12 @@ def _additive(
 
 FACTORS = (0.25, 0.5, 2.0, 4.0)
 BURN_INS = (20, 50, 100, 200, 500)
-BELIEFS = {
-    "weak price": "price of a weak rating",
-    "strong price": "price of a strong rating",
-    "variance": "variance of the strong ratings, V",
-    "weak error": "squared error of the weak rater",
-    "uncertainty": "u(x), item by item",
+BELIEFS = {  # in words, and the field that is scaled; none: u(x) is, up and down by turns
+    "weak price": ("price of a weak rating", "weak_cost"),
+    "strong price": ("price of a strong rating", "strong_cost"),
+    "variance": ("variance of the strong ratings, V", "variance"),
+    "weak error": ("squared error of the weak rater", "error"),
+    "uncertainty": ("u(x), item by item", None),
 }
 _BINS = 100  # values of u that policies are solved for
 _RESAMPLES = 100
@@ -204,14 +177,9 @@ class Assumed:
     floor: float | None = None
 
     def wrong(self, what: str, factor: float) -> "Assumed":
-        scaled = {
-            "weak price": "weak_cost",
-            "strong price": "strong_cost",
-            "variance": "variance",
-            "weak error": "error",
-        }
-        if what in scaled:
-            changed: dict[str, Any] = {scaled[what]: getattr(self, scaled[what]) * factor}
+        name = BELIEFS[what][1]
+        if name is not None:
+            changed: dict[str, Any] = {name: getattr(self, name) * factor}
             return replace(self, **changed)
         up = np.arange(self.error.size) % 2 == 0  # neighbours in u, believed to be far apart
         return replace(self, error=np.where(up, self.error * factor, self.error / factor))
@@ -290,8 +258,8 @@ class WhatIf(Result):
     def summary(self) -> str:
         b = self.worst
         return (
-            f"The costliest mistake of those compared: {BELIEFS[b.what]} believed to be {b.factor:g} times what it is "
-            f"gives {b.ratio:.2f} times the squared error for the same money."
+            f"The costliest mistake of those compared: {BELIEFS[b.what][0]} believed to be {b.factor:g} times what "
+            f"it is gives {b.ratio:.2f} times the squared error for the same money."
         )
 
     def document(self) -> list[Part]:
@@ -301,7 +269,7 @@ class WhatIf(Result):
         table = DataTable([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
         for what in dict.fromkeys(one.what for one in self.beliefs):
             found = [of.get((what, factor)) for factor in factors]
-            table.add(BELIEFS[what], *("" if one is None else self._belief(one) for one in found))
+            table.add(BELIEFS[what][0], *("" if one is None else self._belief(one) for one in found))
         legend = "squared error for the same money, over that of the right plan; in brackets: another policy is taken"
         burnt = DataTable([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
         for b in self.burn_ins:
