@@ -67,7 +67,7 @@ def test_a_side_where_no_mistake_was_seen_may_have_some(seen_on_both, least, mos
 
 
 def groups(coarse):
-    return score.Groups(np.repeat([0, 1], 20), np.array([coarse, coarse]), np.ones(2))
+    return np.repeat([0, 1], 20), np.array([coarse, coarse])
 
 
 def test_mistakes_unseen_count_in_groups_that_show_none():
@@ -76,8 +76,8 @@ def test_mistakes_unseen_count_in_groups_that_show_none():
     h = np.ones(40)
     own = 20 * 20 * (0.95 * 0.05 + 0.05**2)  # Σ w (w − 1) (p (1 − p) + (p − f)²)
     k = 20 * 0.05**2  # mistakes seen, by residuals
-    assert score._unseen(groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k))
-    assert score._unseen(groups(0.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k) / 10)
+    assert score._unseen(*groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k))
+    assert score._unseen(*groups(0.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k) / 10)
     h[20:24] = 0.0  # four of these are more than the model has
-    assert score._unseen(groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(own * 2 / (2 + k))
-    assert score._unseen(groups(1.0), h, f, odds, np.ones(40), 1.0) == 0  # rated whole: nothing is unseen
+    assert score._unseen(*groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(own * 2 / (2 + k))
+    assert score._unseen(*groups(1.0), h, f, odds, np.ones(40), 1.0) == 0  # rated whole: nothing is unseen

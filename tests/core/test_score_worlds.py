@@ -40,7 +40,8 @@ def in_the_world(f, data, tilt):
     every = np.ones(f.size)
     z = made._log_odds(f[:, None], 0.5 / data.labels * every, data.rates[:, 0], every)  # no rate is far below the mean
     columns = np.stack([z[:, 0], np.sign(z[:, 0]) * made._told_by_rates(data.rates[:, 0])])
-    z = made._recalibrated(columns[:, use], h[:, 0])(columns)[:, None]
+    start, *slopes = made._recalibrated(columns[:, use], h[:, 0])
+    z = (start + slopes @ columns)[:, None]
     group = made._groups(z, data.rates[:, 0])
     mass = np.full((f.size, 1), 1 / f.size)
     coarse = made._coarse(data.weak, data.rates, group, mass)
@@ -53,8 +54,8 @@ def in_the_world(f, data, tilt):
 
 def check_recalibration(columns, h):
     """The fit is at the top that a general optimiser finds."""
-    found = made._recalibrated(columns, h)
-    x = columns - found.centre[:, None]
+    found, centre = made._recalibrated(columns, h), columns.mean(axis=1)
+    x = columns - centre[:, None]
 
     def loss(b):
         eta = b[0] + b[1:] @ x
@@ -63,7 +64,7 @@ def check_recalibration(columns, h):
         return np.sum(np.logaddexp(0, eta) - h * eta) + prior + away
 
     best = optimize.minimize(loss, [0.0, 0.5, 0.1], method="BFGS", options={"gtol": 1e-8})
-    assert (found.alpha, *found.beta) == pytest.approx(tuple(best.x), abs=1e-5)
+    assert (found[0] + found[1:] @ centre, *found[1:]) == pytest.approx(tuple(best.x), abs=1e-5)
 
 
 def test_recalibration_minimises_its_penalised_loss():
@@ -72,7 +73,7 @@ def test_recalibration_minimises_its_penalised_loss():
     z, h = special.logit(np.clip(g[data.labelled], 0.01, 0.99)), data.strong[data.labelled]
     columns = np.stack([z, np.random.default_rng(5).normal(size=z.size)])
     check_recalibration(columns, h)
-    assert np.isfinite(made._recalibrated(columns, np.ones_like(h)).alpha)
+    assert np.isfinite(made._recalibrated(columns, np.ones_like(h))).all()
 
 
 @pytest.mark.parametrize("wrong", [0.02, 0.12, 0.5, 0.9])

@@ -188,6 +188,18 @@ def normal_quantile(level: float) -> float:
     return float(special.ndtri(0.5 + level / 2))
 
 
+_FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
+_LEAST = 1e-12
+
+
+def binomial_tail(many: Floats, few: Floats, chance: Floats | float) -> Floats:
+    """P(Binomial(many + few, chance) ≥ many), smooth in all three: exact for few, its mid-p form for many."""
+    exact = 0.5 + 0.5 / (1.0 + np.minimum(many, few) / _FEW)
+    at_least = special.betainc(np.maximum(many, _LEAST), few + 1, chance)
+    more = np.where(few > _LEAST, special.betainc(many + 1, np.maximum(few, _LEAST), chance), 0.0)
+    return np.asarray(exact * at_least + (1 - exact) * more)
+
+
 # Bootstrap
 
 

@@ -16,12 +16,12 @@ from scipy import special
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.estimate import Estimate
+from ratewise.core.intervals import binomial_tail
 from ratewise.core.m_estimation import RectifiedTerms
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.ratings import Ratings, pool_of, ratings
 from ratewise.errors import InputError
 
-_FEW = 5.0  # ratings beyond θ, at which half of what separates the exact test from the mid-p test is gone
 _FEWEST_WRONG = 1.0  # label on the other side of θ than its weak rating, at the least: none seen is not none
 _LEAST = 1e-12
 
@@ -114,17 +114,9 @@ class Distribution:
 
 
 def _at_most(shares: Floats, n0: Floats, q: float) -> Floats:
-    """P(Binomial(n₀, q)/n₀ ≤ share), smooth in all three: exact for few, its mid-p form for many."""
+    """P(Binomial(n₀, q)/n₀ ≤ share)."""
     few = n0 * np.clip(shares, 0.0, 1.0)
-    others = n0 - few
-    exact = 0.5 + 0.5 / (1.0 + np.minimum(few, others) / _FEW)
-    less = np.where(few > 0, _binomial(np.maximum(few - 1, -1 + _LEAST), others + 1, q), 0.0)
-    return np.asarray(exact * _binomial(few, others, q) + (1 - exact) * less)
-
-
-def _binomial(count: Floats, others: Floats, q: float) -> Floats:
-    """P(Binomial ≤ count) of count + others."""
-    return np.where(others > 0, special.betainc(np.maximum(others, _LEAST), count + 1, 1 - q), 1.0)
+    return binomial_tail(n0 - few, few, 1 - q)
 
 
 def _scale(data: Ratings, bounds: tuple[float, float] | None) -> tuple[float, float] | None:

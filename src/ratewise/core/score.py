@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.intervals import Interval, Spread
+from ratewise.core.intervals import Interval, Spread, binomial_tail
 from ratewise.core.ratings import Mask, Ratings
 
 _BINS = 100  # of log-odds, that items are counted in: finer ones move no end by a thousandth of the width
@@ -40,18 +40,6 @@ _LEAST_TILT = 0.05  # of the group that moves most
 _SAME = 1e-9  # weak ratings that differ by no more are one
 _SUREST = 1e-12  # chance of a mistake that no prediction is below
 _CLOSE = 0.011  # weak ratings that differ by no more are as good as neighbours: hundredths are a fine scale
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Groups of items by side of 1/2 and rate, with what their labels say."""
-
-    of_labels: NDArray[np.intp]  # group of each label
-    coarse: Floats  # chance that two of a group's items have one weak rating: 1 for a judge that speaks in tenths
-    direction: Floats  # how far a tilt by 1 moves each group's log-odds
-
-    def sums(self, terms: Floats) -> Floats:
-        return np.asarray(np.bincount(self.of_labels, terms, self.coarse.size), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +102,8 @@ class Worlds:
         return float(scipy.optimize.brentq(above, low, high, xtol=1e-12))
 
 
-def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, Floats, Groups]:
-    """The worlds, for each label its log-odds in them before any tilt, and the groups.
+def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, "_Fitted", Floats]:
+    """The worlds, the log-odds in them before any tilt, and how far a tilt by 1 moves those of each group.
 
     Along a chain every step has its own prediction of the items that reached it; all are tilted alike, and the first
     one, which every item has, says what the mean is.
@@ -138,7 +126,7 @@ def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, Float
         T, pool_size, data.mean(1.0 / np.maximum(rate, _LOW_RATE * data.mean(rate))) - 1.0,
         _ANYWHERE / (1.0 + seen / _TOLD),
     )  # fmt: skip
-    return worlds, fit.z[use, -1], Groups(fit.group[use, -1], fit.coarse, direction)
+    return worlds, fit, direction
 
 
 def likely(f: Floats, data: Ratings) -> Floats:
@@ -151,17 +139,21 @@ class _Fitted:
     """Log-odds that the labels have corrected, items × steps, and what the correction rests on."""
 
     z: Floats
-    group: NDArray[np.intp]
-    coarse: Floats  # as in `Groups`
+    group: NDArray[np.intp]  # of one side of 1/2 and of like rates
+    coarse: Floats  # chance that two of a group's items have one weak rating: 1 for a judge that speaks in tenths
     bend: Floats  # curvature of the labels' penalised log-likelihood, groups × groups
 
 
 def _fitted(f: Floats, data: Ratings) -> _Fitted:
     use, pi, had = data.labelled, data.rates[:, -1], data.had
-    keep = np.maximum(0.5 / max(data.labels, 1) * _believed(pi, data.mean(pi)), _SUREST)
+    doubt = (
+        np.minimum(pi / (_LOW_RATE * data.mean(pi)), 1.0) ** 4
+    )  # is left: all, but where rates are far below the mean
+    keep = np.maximum(0.5 / max(data.labels, 1) * doubt, _SUREST)
     z = _log_odds(np.where(had, f, 0.5), keep, pi, data.each(np.ones(data.rows)))
     told = np.sign(z) * _told_by_rates(pi, data.counts)[:, None]
-    z = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])(np.stack([z, told]))
+    start, *slopes = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])
+    z = start + np.tensordot(slopes, np.stack([z, told]), axes=1)
     group = _groups(z, pi)
     coarse = _coarse(np.where(had, data.weak, 0.0), np.broadcast_to(pi[:, None], z.shape), group, _mass(data))
     h = np.broadcast_to(data.strong[use][:, None], (data.labels, z.shape[1]))
@@ -197,11 +189,6 @@ def _alike(rates: Floats, often: Floats, which: Mask) -> float:
     _, at = np.unique(rates[which], return_inverse=True)
     each = np.bincount(at, often[which])
     return float((each**2).sum() / each.sum() ** 2)
-
-
-def _believed(rates: Floats, mean_rate: float) -> Floats:
-    """How much of a doubt is left at these rates: all of it, but where they are far below the mean."""
-    return np.asarray(np.minimum(rates / (_LOW_RATE * mean_rate), 1.0) ** 4)
 
 
 def _groups(z: Floats, rates: Floats) -> NDArray[np.intp]:
@@ -263,22 +250,11 @@ def _told_by_rates(rates: Floats, often: Floats | None = None) -> Floats:
     return np.asarray(-2.0 * (log - np.average(log, weights=often)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Recalibration:
-    """σ(α + β·(z − centre)), by the log-odds of f and by what the rates tell of it."""
+def _recalibrated(z: Floats, h: Floats) -> Floats:
+    """α and β of P(H = 1) = σ(α + β·z) for log-odds z of f and by what the rates tell of it, columns × labels.
 
-    alpha: float
-    beta: Floats
-    centre: Floats
-
-    def __call__(self, z: Floats) -> Floats:
-        return self.alpha + np.tensordot(self.beta, z, axes=1) - float(self.beta @ self.centre)
-
-
-def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
-    """H by the log-odds z, columns × labels, by Newton's method with priors that keep all finite if all labels agree.
-
-    f is taken at its word to begin with, and what the rates tell is not believed.
+    By Newton's method with priors that keep all finite if all labels agree. f is taken at its word to begin with, and
+    what the rates tell is not believed.
     """
     n, centre, prior = h.size, z.mean(axis=1), np.array([1.0, 0.0])
     x = np.vstack([np.ones(n), z - centre[:, None]])
@@ -307,7 +283,7 @@ def _recalibrated(z: Floats, h: Floats) -> _Recalibration:
             step *= 0.5
             there = likely(b + step)
         b, here = b + step, there
-    return _Recalibration(float(b[0]), b[1:], centre)
+    return np.concatenate([[b[0] - b[1:] @ centre], b[1:]])
 
 
 def mistakes(residual: Floats, weight: Floats) -> float:
@@ -327,7 +303,6 @@ def dispersion(h: Floats, p: Floats, weight: Floats) -> float:
 _MANY_MISTAKES = 12.0  # enough to half say what mistakes on top of them would be like
 _UNEVEN = 0.15  # at most so much, relative to itself, is the variance made uncertain by unequal weights
 _ENOUGH = 40.0  # labels up to which the exact test makes up for unequal weights by itself
-_FEW = 5.0  # ratings of the rarer kind, at which half of what separates the exact test from the mid-p test is gone
 _FINE, _PASSES = 13, 3  # candidates on each closer look
 _LEAST = 1e-12
 _FINE_TOO = 0.1  # of what may hide among like ratings, so much is taken to hide among ratings that differ
@@ -388,19 +363,19 @@ class _Test:
 
     @classmethod
     def of(cls, seen: Spread, f: Floats, data: Ratings, level: float, pool_size: float, factor: float) -> "_Test":
-        worlds, z, groups = worlds_of(f, data, pool_size)
+        worlds, fit, direction = worlds_of(f, data, pool_size)
         keep = 0.5 / max(seen.labels, 1)
         shift = worlds.shift_to(min(max(seen.value, keep), 1 - keep))
         use = data.labelled
-        h, weight = data.strong[use], 1.0 / data.rates[use, -1]
-        odds = special.expit(z + shift * groups.direction[groups.of_labels])
+        h, weight, group = data.strong[use], 1.0 / data.rates[use, -1], fit.group[use, -1]
+        odds = special.expit(fit.z[use, -1] + shift * direction[group])
         worlds = replace(worlds, dispersion=dispersion(h, odds, weight))
         mean, f0 = worlds.chances(np.array([shift]))
         off = worlds.off(f0[0])
         model = float(worlds.variance(mean, f0, off)[0])
         counted = weight * (weight - data.items / pool_size)  # what a squared residual weighs in the variance
         k = mistakes(h - odds, np.sqrt(np.maximum(counted, 0.0))) / worlds.dispersion
-        unseen = _unseen(groups, h, f[use, -1], odds, weight, worlds.dispersion) / data.items**2
+        unseen = _unseen(group, fit.coarse, h, f[use, -1], odds, weight, worlds.dispersion) / data.items**2
         ratio = (seen.variance + unseen) / model if model > 0 else 1.0
         shrunk = (k * ratio + PRIOR_MISTAKES) / (k + PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
@@ -451,13 +426,10 @@ class _Test:
         away = np.sqrt(np.maximum((self.seen.value - mean) ** 2 - z**2 * off * variance, 0.0))
         value = mean - side * away
         n0 = mean * (1 - mean) / np.maximum((1 - off) * variance, _LEAST**2)
-        ones, zeros = n0 * value, n0 * (1 - value)
-        exact = 0.5 + 0.5 / (1.0 + np.minimum(ones, zeros) / _FEW)
-        below = side < 0
-        many, few = np.where(below, ones, zeros), np.where(below, zeros, ones)
-        chance = np.where(below, mean, 1 - mean)
-        found = exact * _at_least(many, few + 1, chance) + (1 - exact) * _at_least(many + 1, few, chance)
-        return np.asarray(found)
+        ones, zeros, below = n0 * value, n0 * (1 - value), side < 0
+        return binomial_tail(
+            np.where(below, ones, zeros), np.where(below, zeros, ones), np.where(below, mean, 1 - mean)
+        )
 
     def _variance(self, mean: Floats, model: Floats) -> Floats:
         """Variance of the estimate in each world: the model's, corrected by the mistakes that were seen.
@@ -472,24 +444,20 @@ class _Test:
         return np.where(to_end, self.ratio_at_end * model, to_middle) * self.factor
 
 
-def _at_least(count: Floats, others: Floats, chance: Floats) -> Floats:
-    """P(Binomial ≥ count), smooth in all three: 0 where nothing could be so many."""
-    found = special.betainc(np.maximum(count, _LEAST), np.maximum(others, _LEAST), chance)
-    return np.where(others > _LEAST, found, 0.0)
-
-
-def _unseen(groups: Groups, h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float) -> float:
+def _unseen(
+    group: NDArray[np.intp], coarse: Floats, h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float
+) -> float:
     """Variance that the draw adds and labels did not show: what the model has more of, in groups with few mistakes.
 
     Rates follow the mistakes that were seen, so a group without any has few labels, and what was seen is the variance
     of the others alone. Where all its weak ratings are one, the model's is taken until the group shows its own.
     """
-    drawn = weight * (weight - 1.0)
-    model, seen = groups.sums(drawn * (spread * odds * (1 - odds) + (odds - f) ** 2)), groups.sums(drawn * (h - f) ** 2)
-    mass, squares = groups.sums(weight * (h - odds) ** 2), groups.sums(weight**2 * (h - odds) ** 2)
+    drawn, off = weight * (weight - 1.0), (h - odds) ** 2
+    terms = drawn * (spread * odds * (1 - odds) + (odds - f) ** 2), drawn * (h - f) ** 2, weight * off, weight**2 * off
+    model, seen, mass, squares = (np.bincount(group, one, coarse.size) for one in terms)
     own = np.divide(mass**2, spread * squares, out=np.zeros(mass.size), where=squares > 0)
     lacking = PRIOR_MISTAKES / (own + PRIOR_MISTAKES) * np.maximum(model - seen, 0.0)
-    return float((_FINE_TOO + (1.0 - _FINE_TOO) * groups.coarse) @ lacking)
+    return float((_FINE_TOO + (1.0 - _FINE_TOO) * coarse) @ lacking)
 
 
 def _uneven(residual: Floats, weight: Floats) -> float:
