@@ -22,8 +22,8 @@ from studies.everyday_worlds import JUDGES, ONE_SHOT_LABELS, Cell, Judge
 import ratewise as rw
 from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
-from ratewise.core.estimate import estimate_mean
 from ratewise.lab.workers import in_order
+from ratewise.questions.estimation import estimate_mean
 
 SEED = 131
 SCALES = {"Likert": (0.0, 0.25, 0.5, 0.75, 1.0), "score": tuple(np.linspace(0, 1, 101))}

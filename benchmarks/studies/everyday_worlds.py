@@ -15,11 +15,11 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import MODES, Mode
 from ratewise.design.options import floor_share, least_root
 from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
+from ratewise.questions.estimation import estimate_mean
 
 Judge = Literal["calibrated", "overconfident", "reversed", "useless", "yes or no", "tenths", "five levels", "sure"]
 

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import special, stats
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import Family
 from ratewise.questions.comparison import compare, compare_many
+from ratewise.questions.estimation import estimate_mean
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.regression import regress
 from studies import everyday_worlds as everyday

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import IntervalMethod, Method
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.lab.worlds import World, calibrated
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
+from ratewise.questions.estimation import estimate_mean
 from studies.worlds import bernoulli, gaussian
 
 WorldName = Literal["bernoulli", "calibrated", "gaussian"]

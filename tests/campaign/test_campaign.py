@@ -8,8 +8,8 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.core.draw import uniform
-from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError, TableError
+from ratewise.questions.estimation import estimate_mean
 from ratewise.store import audit
 from ratewise.tables import read_table
 

@@ -11,7 +11,8 @@ from ratewise.campaign.estimates import anytime_estimate, estimate_history
 from ratewise.campaign.log import Reader
 from ratewise.campaign.planner import Done, DrawItems, decide
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
-from ratewise.core.estimate import estimate_mean as core_estimate
+from ratewise.core.estimate import EstimateOptions, estimate_rated
+from ratewise.core.ratings import Ratings
 from ratewise.design.chain import Design, pooled_steps
 
 from ..worlds import unsure_judge
@@ -97,7 +98,8 @@ def test_the_estimate_is_that_of_all_rounds_as_one_draw(tmp_path):
     looked = history.looked
     p = pooled_steps(history.steps, reached=looked.selected[:, :1], asked=looked.selected[:, 1])
     f, rates, factor = p.weak, p.rates, p.factor
-    right = core_estimate(f, looked.values[:, 1], rates, method="difference", bounds=(0, 1), variance_factor=factor)
+    how = EstimateOptions("difference", bounds=(0, 1), variance_factor=factor)
+    right = estimate_rated(Ratings(f, looked.values[:, 1], rates), how)
     h, asked = looked.values[:, 1], looked.selected
     by_hand = (
         f[:, 0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ratewise.core.draw import uniform
+from ratewise.core.estimate import EstimateOptions
 from ratewise.design.rounds import estimate_seen
 from ratewise.lab import automatic
 from ratewise.lab.trials import Block, Population, Setting
@@ -68,7 +69,7 @@ def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean,
         np.testing.assert_allclose(history.seen.mass, bought.seen.mass, rtol=1e-9)
         assert [phase.items for phase in history.seen.phases] == [phase.items for phase in bought.seen.phases]
         pool = float(items) if estimand == "pool" else None
-        right = estimate_seen(bought.seen, estimand=estimand, pool_size=pool, bounds=(0.0, 1.0))
+        right = estimate_seen(bought.seen, EstimateOptions(estimand=estimand, pool_size=pool, bounds=(0.0, 1.0)))
         ours = campaign.estimate()
         assert ours.value == pytest.approx(right.value, rel=1e-9)
         assert ours.interval == pytest.approx(right.interval, rel=1e-9)
@@ -105,7 +106,7 @@ def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, it
     assert budget - 1 < status.spent
     np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
     found = campaign.estimate()
-    right = estimate_seen(bought.seen, estimand="pool", pool_size=items, bounds=(0.0, 1.0))
+    right = estimate_seen(bought.seen, EstimateOptions(estimand="pool", pool_size=items, bounds=(0.0, 1.0)))
     assert found.value == pytest.approx(right.value, rel=1e-9)
     assert found.interval == pytest.approx(right.interval, rel=1e-9)
     assert any("features" in line for line in campaign.diagnosis().words())

@@ -13,10 +13,12 @@ from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.campaign.spec.spec import read_spec
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.estimate import EstimateOptions, estimate_rated
+from ratewise.core.ratings import Ratings
 from ratewise.errors import SpecError
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
+from ratewise.questions.estimation import estimate_mean
 from ratewise.questions.export_terms import widened
 
 from .making import judged, ran, write
@@ -178,7 +180,8 @@ def _filled(history, wanted, fill):
     asked = seen.labelled | missing
     rates = np.where(asked, seen.rates(), np.minimum(seen.rates(), 1 - 1e-12))
     factor = 1 + 25 / (seen.labelled.sum() + 100)  # for what was learned
-    found = estimate_mean(f, strong, rates, selected=asked, variance_factor=factor, **alike)
+    how = EstimateOptions(variance_factor=factor, **alike)
+    found = estimate_rated(Ratings(f, strong, rates, selected=asked), how)
     return found.value, found.interval
 
 

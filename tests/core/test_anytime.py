@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.intervals import confidence_sequence
 from ratewise.errors import InputError
+from ratewise.questions.estimation import estimate_mean
 
 
 def made_up(n, seed, *, mean=0.7, floor=0.2):

@@ -7,13 +7,12 @@ import pytest
 from scipy import stats
 
 from ratewise.core.clusters import cluster_codes, cluster_folds, cluster_spread, cluster_sums, sum_variance
-from ratewise.core.estimate import estimate_mean
 from ratewise.errors import InputError
 from ratewise.learn.calibration import cross_calibrated, fit_calibration
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
+from ratewise.questions.estimation import estimate_mean, estimate_table
 from ratewise.questions.estimation import estimate_mean as recalibrating_mean
-from ratewise.questions.estimation import estimate_table
 
 SIZES = np.array([1, 7, 2, 12, 3, 3, 9, 1, 5, 20, 4, 8])
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from ratewise.core.contributions import contributions, cross_fitted
-from ratewise.core.estimate import estimate_mean, on_scale
+from ratewise.core.estimate import on_scale
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
+from ratewise.questions.estimation import estimate_mean
 
 WEAK = np.array([0.2, 0.9, 0.4, 0.7, 0.95])
 STRONG = np.array([1.0, 1.0, 0.0, 3.0, 2.0])

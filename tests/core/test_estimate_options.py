@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import EstimateOptions, both_ends, estimate_mean
+from ratewise.core.estimate import EstimateOptions, both_ends, estimate_rated
+from ratewise.core.ratings import Ratings
 from ratewise.errors import InputError
 
 
@@ -50,10 +51,9 @@ def test_a_variance_factor_widens_every_interval(interval):
     pi = rng.uniform(0.3, 0.9, 300)
     strong = np.where(rng.random(300) < pi, h, np.nan)
     one, four = (
-        estimate_mean(g, strong, pi, method="difference", interval=interval, variance_factor=v) for v in (1, 4)
+        estimate_rated(Ratings.of(g, strong, pi), EstimateOptions("difference", interval, variance_factor=v))
+        for v in (1, 4)
     )
     assert one.value == four.value
     ratio = (four.interval[1] - four.interval[0]) / (one.interval[1] - one.interval[0])
     assert ratio == pytest.approx(2, rel=1e-9 if interval in {"normal", "t"} else 0.1)
-    with pytest.raises(InputError, match="variance_factor"):
-        estimate_mean(g, strong, pi, variance_factor=0)

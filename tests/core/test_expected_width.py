@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.estimate import estimate_mean, expected_half_width
+from ratewise.core.estimate import expected_half_width
+from ratewise.questions.estimation import estimate_mean
 
 
 def test_strong_ratings_alone_have_the_exact_binomials_width():

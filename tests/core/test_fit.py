@@ -9,7 +9,6 @@ import statsmodels.api as sm
 from scipy import optimize, sparse
 
 from ratewise.core.clusters import cluster_codes
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.m_estimation import (
     LOSSES,
     NoFitError,
@@ -21,6 +20,7 @@ from ratewise.core.m_estimation import (
 )
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
+from ratewise.questions.estimation import estimate_mean
 
 from ..worlds import BETA, lopsided_regression, outcomes
 

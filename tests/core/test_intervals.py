@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from ratewise.core.estimate import estimate_mean
+from ratewise.questions.estimation import estimate_mean
 
 
 def binary(successes, n):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.running import running_estimates, stops_within, without_rounding
+from ratewise.questions.estimation import estimate_mean
 
 METHOD = {False: "difference", True: "power-tuned"}
 STREAMS, ITEMS = 3, 240

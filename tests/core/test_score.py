@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.core import score
-from ratewise.core.estimate import estimate_mean
+from ratewise.questions.estimation import estimate_mean
 
 
 def test_a_judge_that_is_sure_of_a_coin_gets_an_interval_as_narrow_as_its_estimate():

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.result import Span, band_picture, spans_picture
+from ratewise.questions.estimation import estimate_mean
 
 
 def test_spans_stand_on_one_scale_and_say_what_they_are():

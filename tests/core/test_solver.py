@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ratewise.core.policy import Problem
+from ratewise.core.policy import Problem, optimal_policy
 
 ROOT = np.array([0.1, 0.4, 0.9, 1.7, 3.0])
 MASS = np.array([0.5, 0.1, 0.7, 0.2, 0.4])
@@ -49,3 +49,13 @@ def test_one_mass_for_all_is_the_same_as_many():
     one, many = (Problem(ROOT, mass, 9.0, 0.3, 0.1) for mass in (0.4, np.full(5, 0.4)))
     assert one.total_mass == pytest.approx(many.total_mass)
     assert one.cost(0.7) == pytest.approx(many.cost(0.7))
+
+
+def test_two_lines_that_send_newton_to_and_fro_are_left():
+    """Each line's root lay in the other's piece here, at the ends known so far, and the budget was not spent."""
+    u = np.array([1, 314.190660, 0.135335283, 0, 1, 1, 4.48168907, 0.135335283, 0])
+    w = np.array([1, 1, 1, 0.13533528, 1, 5.07841904, 1, 1, 1.28402542])
+    found = optimal_policy(
+        u, variance=26.0863486, weak_cost=1.0, strong_cost=1.0, weights=w, budget=5.3629311, pool_size=3, floor=0.375
+    )
+    assert found.spend == pytest.approx(5.3629311, rel=1e-9)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.stratified import estimate_stratified, estimate_weighted
 from ratewise.errors import InputError
+from ratewise.questions.estimation import estimate_mean
 
 from .strata import NAMES, SHARES, sample, weighted_sample
 

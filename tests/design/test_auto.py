@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.estimate import EstimateOptions
 from ratewise.design import rounds
 from ratewise.design.options import Money
 from ratewise.design.rounds import estimate_seen, plan_round, start_labels
 from ratewise.design.seen import Phase, Seen, mass
 from ratewise.learn.covariates import Covariates
+from ratewise.questions.estimation import estimate_mean
 
 from .worlds import MONEY, burnt_in, coins, even, useless, varying
 
@@ -223,7 +224,7 @@ def test_everything_labelled_is_the_plain_mean():
     assert found.interval == pytest.approx(plain.interval)
     three = Seen.of(x, h, (Phase(50), Phase(30)))
     assert estimate_seen(three).value == pytest.approx(h.mean())
-    pool = estimate_seen(burnt_in((x, h)), estimand="pool", pool_size=80)
+    pool = estimate_seen(burnt_in((x, h)), EstimateOptions(estimand="pool", pool_size=80))
     assert pool.value == pytest.approx(h.mean())
     assert pool.standard_error is None or pool.standard_error == pytest.approx(0, abs=1e-12)
 
@@ -261,7 +262,7 @@ def test_the_interval_counts_what_learning_adds():
     f = known.model.predict(seen.x)
     f[seen.labelled] = known.unseen
     plain = estimate_mean(f, seen.strong, seen.rates(), method="difference", interval="normal")
-    found = estimate_seen(seen, interval="normal")
+    found = estimate_seen(seen, EstimateOptions(interval="normal"))
     factor = (found.interval[1] - found.interval[0]) / (plain.interval[1] - plain.interval[0])
     assert factor == pytest.approx(math.sqrt(1 + rounds._LEARNING_LABELS / n), rel=1e-9)
     assert found.standard_error == pytest.approx(factor * plain.standard_error)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ratewise.core.estimate import EstimateOptions
 from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
-from ratewise.design.rounds import estimate_came, estimate_seen, plan_round
+from ratewise.design.rounds import estimate_seen, plan_round
 from ratewise.design.seen import Phase, Seen, mass
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
@@ -85,9 +86,9 @@ def test_missing_answers_say_nothing_about_the_weak_rater(judged):
     missing = np.zeros(seen.items, dtype=bool)
     missing[np.flatnonzero(seen.labelled)[::50]] = True
     came = replace(seen, strong=np.where(missing, np.nan, seen.strong))
-    reported = estimate_seen(came, missing=missing, bounds=(0.0, 1.0))
+    reported = estimate_seen(came, EstimateOptions(bounds=(0.0, 1.0)), missing=missing)
     assert reported.standard_error is None  # it holds whatever they would have been
-    found = estimate_came(came, missing, estimand="population", pool_size=None, clusters=None)
+    found = estimate_seen(came, missing=missing, left_aside=True)
     told = diagnose(came, found, missing=missing)
     assert (told.labels, told.missing, told.alone) == (whole.labels - missing.sum(), missing.sum(), False)
     share = told.labels / whole.labels
@@ -95,5 +96,5 @@ def test_missing_answers_say_nothing_about_the_weak_rater(judged):
     assert told.unexplained == pytest.approx(whole.unexplained, abs=0.05)
     assert told.against_one_rate == pytest.approx(whole.against_one_rate, abs=0.05)
     assert f"(the {missing.sum()} that will not come left aside)" in told.words()[0]
-    nothing = estimate_came(seen, ~seen.labelled & False, estimand="population", pool_size=None, clusters=None)
+    nothing = estimate_seen(seen, missing=~seen.labelled & False, left_aside=True)
     assert nothing.standard_error == pytest.approx(estimate_seen(seen).standard_error, rel=1e-12)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ratewise.core.estimate import EstimateOptions
 from ratewise.design.diagnostics import diagnose
 from ratewise.design.options import Money
 from ratewise.design.rounds import draw_exact_round, estimate_seen, next_round, plan_round, pooled
@@ -78,7 +79,7 @@ def test_who_goes_by_features_stays_with_them_and_forgets_the_judge():
     following = next_round(after, left)
     assert (following.weak, following.rule.weak) == (False, False)
     assert following.items == left.pool_left
-    found = estimate_seen(after, estimand="pool", pool_size=3000)
+    found = estimate_seen(after, EstimateOptions(estimand="pool", pool_size=3000))
     assert abs(found.value - h.mean()) < 4 * found.standard_error
     assert found.standard_error < 0.75 * h.std() / math.sqrt(np.count_nonzero(after.labelled))
     told = diagnose(after, found, pool_size=3000)

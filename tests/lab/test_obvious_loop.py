@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 from studies import obvious_loop as loop
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.names import SIMULATED_METHODS
 from ratewise.lab.methods import Lab
 from ratewise.lab.simulate import on_one_scale
 from ratewise.lab.trials import Setting
+from ratewise.questions.estimation import estimate_mean
 
 from .tables import MODES, OTHER, SCORES, TABLE, population_of
 

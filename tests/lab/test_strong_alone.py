@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.lab.methods import strong_alone
+from ratewise.questions.estimation import estimate_mean
 
 
 @pytest.mark.parametrize("kind", ["binary", "real", "nearly all at an end"])

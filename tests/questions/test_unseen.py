@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
+from ratewise.questions.estimation import estimate_mean
 from ratewise.questions.systems import unseen_variance, widened
 
 ONES = np.ones(50)

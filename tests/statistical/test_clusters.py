@@ -6,7 +6,7 @@ Bounds are binomial: a cell whose true coverage is at the stated target fails by
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
+from ratewise.questions.estimation import estimate_mean
 from ratewise.questions.estimation import estimate_mean as recalibrating_mean
 
 from ..bounds import fewest, further, so_many

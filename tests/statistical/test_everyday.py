@@ -12,7 +12,7 @@ from studies.everyday_worlds import Cell
 
 from ratewise.campaign.estimates import estimate_history
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
-from ratewise.core.estimate import estimate_mean
+from ratewise.questions.estimation import estimate_mean
 
 from ..bounds import fewest, so_many
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.estimate import estimate_mean
 from ratewise.core.stratified import estimate_stratified, estimate_weighted
+from ratewise.questions.estimation import estimate_mean
 
 from .. import bounds
 from ..bounds import sizes

@@ -19,12 +19,12 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import Status, look_at, status_of
 from ratewise.campaign.verify import Verification, verify_log
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.result import Result
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
 from ratewise.design.diagnostics import Diagnosis, diagnose
-from ratewise.design.rounds import estimate_came
+from ratewise.design.rounds import estimate_seen
 from ratewise.questions.export_terms import Pooled
 from ratewise.store.store import Store
 
@@ -194,9 +194,8 @@ class Snapshot:
         found = estimate_history(history, self.reader.terms.wanted)
         if found is None or seen is None or not (missing.any() and seen.labelled.any()):
             return found
-        return estimate_came(
-            seen, missing, estimand=self.spec.estimand, pool_size=self._pool_size, clusters=history.looked.clusters
-        )
+        how = EstimateOptions(estimand=self.spec.estimand, pool_size=self._pool_size)
+        return estimate_seen(seen, how, missing=missing, clusters=history.looked.clusters, left_aside=True)
 
     @property
     def _pool_size(self) -> float | None:

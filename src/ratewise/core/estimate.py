@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ratewise.core import contributions
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
@@ -59,7 +58,7 @@ class EstimateOptions:
     pool_size: float | None = None  # for the estimand pool; none: as many as there are items
     bounds: tuple[float, float] | None = None  # ends of the rating scale
     floor: float | None = None  # least rate that any item could have had; for `anytime`
-    variance_factor: float = 1.0
+    variance_factor: float = 1.0  # for what the variance cannot see, such as rates that were learned from the labels
     resamples: int = 2000
     seed: int = 0
 
@@ -89,6 +88,9 @@ class EstimateOptions:
                     "or leave it out"
                 )
             )
+
+
+DEFAULTS = EstimateOptions()
 
 
 def both_ends(bounds: tuple[float | None, float | None] | None) -> tuple[float, float] | None:
@@ -134,6 +136,10 @@ class Case:
 class Estimate(Result):
     """The estimate, its interval, and what they rest on. Undefined is `None` with a reason in `notes`, never 0."""
 
+    json_names = (
+        "value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method", "interval",
+        "interval_kind", "estimand", "pool_size", "degrees_of_freedom", "slope", "clusters", "notes",
+    )  # fmt: skip
     value: float
     standard_error: float | None
     interval: tuple[float, float] | None
@@ -176,13 +182,8 @@ class Estimate(Result):
         The ends are `low` and `high`, and `interval_kind` is the kind of interval, here as on the record. `interval`
         is the kind as well in JSON, and the two ends on the record.
         """
-        names = ("value", "standard_error", "low", "high", "level", "items", "labels", "spend", "method")
-        out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        out |= {"interval": self.interval_method, "interval_kind": self.interval_kind, "estimand": self.estimand}
-        out |= {"pool_size": self.pool_size, "degrees_of_freedom": self.degrees_of_freedom, "slope": self.slope}
-        out |= {"clusters": self.clusters, "notes": list(self.notes)}
-        out |= {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
-        return out
+        votes = {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
+        return Result.to_dict(self) | {"interval": self.interval_kind} | votes
 
     def within(self, bounds: tuple[float, float] | None) -> "Estimate":
         """The estimate kept to a scale with these ends, if they are known: no mean is beyond them."""
@@ -218,47 +219,13 @@ class Estimate(Result):
         return [FactTable(rows), Picture(lambda: spans_picture(spans, self.summary())), *noted(self.notes)]
 
 
-def estimate_mean(
-    weak: ArrayLike,
-    strong: ArrayLike,
-    rates: ArrayLike,
-    *,
-    method: Method = "auto",
-    interval: IntervalMethod = "auto",
-    level: float = 0.95,
-    estimand: Estimand = "population",
-    pool_size: float | None = None,
-    selected: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    bounds: tuple[float, float] | None = None,
-    floor: float | None = None,
-    variance_factor: float = 1.0,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Estimate:
-    """Mean strong rating of the population the items come from, or of the pool they are.
-
-    `strong` is NaN where not rated and `rates` holds the probability each item was drawn with; for a chain, `weak` and
-    `rates` are items × steps. `selected` says which items were asked for: an answer asked for but missing is reported
-    with worst-case bounds, never dropped. `clusters` names, for every item, the conversation, document or person it
-    comes from: the interval then counts those, and folds keep them together. `bounds` are the ends of the rating scale
-    (not needed for 0/1 ratings); `floor` is the least rate any item could have had, which `anytime` needs.
-    `variance_factor` widens the interval for what the variance cannot see, such as rates that were learned from the
-    labels. `seed` makes folds and bootstrap.
+def estimate_rated(rated: Ratings, how: EstimateOptions = DEFAULTS) -> Estimate:
+    """`ratewise.estimate_mean` of records: the mean strong rating of the population, or of the pool, with an interval.
 
     Limiting cases: rates of 1 give the plain mean of the strong ratings; a constant weak rating gives the
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
     cluster; every item its own cluster gives what no clusters give.
     """
-    how = EstimateOptions(
-        method, interval, level, estimand, pool_size, bounds, floor, variance_factor=variance_factor,
-        resamples=resamples, seed=seed,
-    )  # fmt: skip
-    return estimate_rated(Ratings.of(weak, strong, rates, selected=selected, clusters=clusters), how)
-
-
-def estimate_rated(rated: Ratings, how: EstimateOptions) -> Estimate:
-    """`estimate_mean` of records."""
     data = rated.checked()
     case = Case.of(data, how)
     return with_missing(data, how, lambda filled: _estimate(filled, case))
@@ -266,7 +233,7 @@ def estimate_rated(rated: Ratings, how: EstimateOptions) -> Estimate:
 
 def _estimate(data: Ratings, case: Case) -> Estimate:
     how = case.how
-    kind, notes = interval_kind(data, case)
+    kind, *notes = interval_kind(data, case)
     method, lines = fitted_lines(data, replace(how, method="difference") if kind == "anytime" else how, case.codes)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
@@ -361,25 +328,27 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
 # Which interval an estimate gets, and whether there can be one
 
 
-def interval_kind(data: Ratings, case: Case) -> tuple[str, list[str]]:
+def interval_kind(data: Ratings, case: Case) -> tuple[str, ...]:
     """The kind of interval, and where `auto` chose it, why."""
-    how = case.how
+    how, clusters = case.how, case.clusters
     if how.interval == "anytime" and how.method not in ("auto", "difference"):
         raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
     if how.interval != "auto":
-        return how.interval, []
+        return (how.interval,)
+    ends = None if how.bounds is not None else levels_seen(data)
     if is_binary(data):
-        return "score", [f"interval: score, because ratings are 0 or 1 ({data.labels} labels)"]
-    if how.bounds is not None:
-        return "score", ["interval: score, because the ends of the scale are known"]
-    ends = levels_seen(data)
-    if ends is not None:
-        return "score", [f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"]
-    if data.labels < MANY_LABELS:
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} labels ({data.labels})"]
-    if case.codes is not None and case.clusters is not None and case.clusters < MANY_LABELS:
-        return "t", [f"interval: t, because there are fewer than {MANY_LABELS} clusters ({case.clusters})"]
-    return "normal", [f"interval: normal, because there are {data.labels} labels"]
+        kind, why = "score", f"ratings are 0 or 1 ({data.labels} labels)"
+    elif how.bounds is not None:
+        kind, why = "score", "the ends of the scale are known"
+    elif ends is not None:
+        return "score", f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"
+    elif data.labels < MANY_LABELS:
+        kind, why = "t", f"there are fewer than {MANY_LABELS} labels ({data.labels})"
+    elif case.codes is not None and clusters is not None and clusters < MANY_LABELS:
+        kind, why = "t", f"there are fewer than {MANY_LABELS} clusters ({clusters})"
+    else:
+        kind, why = "normal", f"there are {data.labels} labels"
+    return kind, f"interval: {kind}, because {why}"
 
 
 def levels_seen(data: Ratings) -> Interval | None:

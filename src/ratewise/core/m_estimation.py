@@ -21,7 +21,7 @@ from ratewise.core.checks import Floats, choice, finite
 from ratewise.core.clusters import Codes, cluster_codes, cluster_sums, sum_variance
 from ratewise.core.names import FAMILIES, Estimand, Family
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.core.ratings import Ratings, pool_of, ratings
+from ratewise.core.ratings import Ratings, answered, pool_of
 from ratewise.core.result import Result
 from ratewise.errors import InputError
 
@@ -408,15 +408,12 @@ def m_estimate(
 
     Limiting cases: rates of 1 give the plain fit with the HC1 sandwich; a column of ones with `linear` gives the mean.
     """
-    data = ratings(weak, strong, rates)
+    data = answered(weak, strong, rates, what="a fit")
     design: Matrix = X.tocsr() if sparse.issparse(X) else finite(X, name="X")
     if design.ndim != 2 or design.shape[0] != data.items:
         raise InputError(f"X must be items × columns with {data.items} rows; got shape {design.shape}")
     if data.labels <= design.shape[1]:
         raise InputError(f"{data.labels} strong ratings cannot tell {design.shape[1]} coefficients and their errors")
-    unanswered = int(np.count_nonzero((data.rates[:, -1] == 1) & ~data.labelled))
-    if unanswered:
-        raise InputError(f"{unanswered} items with rate 1 have no strong rating; a fit needs every answer asked for")
     how = loss if isinstance(loss, Loss) else LOSSES[choice(loss, FAMILIES, name="loss")]
     codes = None if clusters is None else cluster_codes(clusters, data.items)
     N = pool_of(estimand, pool_size, data.items)

@@ -304,7 +304,7 @@ def _root(step: Callable[[float], tuple[float, float]], *, start: float, low: fl
         if value == 0 or abs(proposal - x) <= _ROUNDING * x:
             return proposal if value else x
         low, high = (x, high) if value < 0 else (low, x)
-        if not low <= proposal <= high:  # also when there is no proposal (nan)
+        if not low < proposal < high:  # also when there is no proposal (nan), and where two lines send it to and fro
             proposal = 0.5 * (low + high)
         x = proposal
     return x

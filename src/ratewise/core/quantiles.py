@@ -19,7 +19,7 @@ from ratewise.core.estimate import Estimate
 from ratewise.core.intervals import binomial_tail
 from ratewise.core.m_estimation import RectifiedTerms
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.core.ratings import Ratings, pool_of, ratings
+from ratewise.core.ratings import Ratings, answered, pool_of
 from ratewise.errors import InputError
 
 _FEWEST_WRONG = 1.0  # label on the other side of θ than its weak rating, at the least: none seen is not none
@@ -50,12 +50,9 @@ def estimate_quantile(
     """
     q = share(quantile, name="quantile")
     choice(estimand, ESTIMANDS, name="estimand")
-    data = ratings(weak, strong, rates)
+    data = answered(weak, strong, rates, what="a quantile")
     if data.labels == 0:
         raise InputError("no item has a strong rating; at least one is needed for an estimate, two for an interval")
-    asked = int(np.count_nonzero((data.rates[:, -1] == 1) & ~data.labelled))
-    if asked:
-        raise InputError(f"{asked} items with rate 1 have no strong rating; a quantile needs every answer asked for")
     N = pool_of(estimand, pool_size, data.items)
     codes = None if clusters is None else cluster_codes(clusters, data.items)
     curve = distribution(data, q, codes=codes, pool_size=N)

@@ -126,6 +126,15 @@ def ratings(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike) -> Ratings:
     return Ratings.of(weak, strong, rates).checked()
 
 
+def answered(weak: ArrayLike, strong: ArrayLike, rates: ArrayLike, *, what: str) -> Ratings:
+    """Checked ratings among which every answer that was certain to be asked for has come: `what` needs that."""
+    data = ratings(weak, strong, rates)
+    missing = int(np.count_nonzero((data.rates[:, -1] == 1) & ~data.labelled))
+    if missing:
+        raise InputError(f"{missing} items with rate 1 have no strong rating; {what} needs every answer asked for")
+    return data
+
+
 def pool_of(estimand: Estimand, pool_size: float | None, items: int) -> float:
     """N, the size of the pool whose own value is wanted; infinite for the population."""
     if choice(estimand, ESTIMANDS, name="estimand") == "population":

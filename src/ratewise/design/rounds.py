@@ -11,20 +11,18 @@ crash.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import Codes
 from ratewise.core.draw import draw_within, scaled_to, whole_items
-from ratewise.core.estimate import Estimate
-from ratewise.core.names import Estimand, IntervalMethod, PolicyName
-from ratewise.core.ratings import Mask
+from ratewise.core.estimate import DEFAULTS, Estimate, EstimateOptions, estimate_rated
+from ratewise.core.names import PolicyName
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.design.options import Candidate, Money, Options
 from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, R_co, Rule, Seen, mass
 from ratewise.learn.covariates import Covariates
@@ -377,10 +375,7 @@ class PooledDraw:
     factor: float  # by which learning widens the variance
 
 
-def pooled_draw(
-    seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None,
-    learned: Callable[[], LearnedRating] | None = None,
-) -> PooledDraw:  # fmt: skip
+def pooled_draw(seen: Seen, *, missing: Mask | None = None, clusters: Codes | None = None) -> PooledDraw:
     """All rounds of a weak and a strong rater as one draw; f of each label is from the others."""
     use, rates, factor = seen.labelled, seen.rates(), 1.0
     asked = use if missing is None else use | missing
@@ -390,7 +385,7 @@ def pooled_draw(
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
         f = seen.x.weak
     else:
-        rating = learned_rating(seen, clusters) if learned is None else learned()
+        rating = learned_rating(seen, clusters)
         f, factor = rating.values, rating.factor
         rates = below_one(rates, asked)
     return PooledDraw(f, rates, asked, float(factor))
@@ -398,40 +393,20 @@ def pooled_draw(
 
 def estimate_seen(
     seen: Seen,
+    how: EstimateOptions = DEFAULTS,
     *,
-    level: float = 0.95,
-    interval: IntervalMethod = "auto",
-    estimand: Estimand = "population",
-    pool_size: float | None = None,
     missing: Mask | None = None,
-    bounds: tuple[float, float] | None = None,
     clusters: Codes | None = None,
-    seed: int = 0,
-    learned: Callable[[], LearnedRating] | None = None,
+    left_aside: bool = False,
 ) -> Estimate:
     """One pooled estimate from all rounds, the weak rating replaced by f from the other labels (cross-fitted).
 
-    Answers that were asked for and are `missing` are counted at both ends of the scale, `bounds`. Items of one of the
-    `clusters` belong together: f is then from the labels of the others, and the interval counts clusters. `learned`
-    gives f where it is kept for several estimates.
+    Answers that were asked for and are `missing` are counted at both ends of the scale; or `left_aside`, as if each
+    label had been drawn at its rate times the share that came. That tells what ratings are worth, and is none to
+    report: answers may be missing for a reason. Items of one of the `clusters` belong together: f is then from the
+    labels of the others, and the interval counts clusters.
     """
-    p = pooled_draw(seen, missing=missing, clusters=clusters, learned=learned)
-    return core.estimate_mean(
-        p.weak, seen.strong, p.rates, method="difference", interval=interval, level=level, estimand=estimand,
-        pool_size=pool_size, selected=p.asked, bounds=bounds, variance_factor=p.factor, seed=seed, clusters=clusters,
-    )  # fmt: skip
-
-
-def estimate_came(
-    seen: Seen, missing: Mask, *, estimand: Estimand, pool_size: float | None, clusters: Codes | None
-) -> Estimate:  # fmt: skip
-    """The estimate as if each label had been drawn at its rate times the share of answers that came.
-
-    It tells what ratings are worth, whatever is missing. It is none to report: answers may be missing for a reason.
-    """
-    p, labels = pooled_draw(seen, missing=missing, clusters=clusters), np.count_nonzero(seen.labelled)
-    rates = p.rates * (labels / np.count_nonzero(p.asked))
-    return core.estimate_mean(
-        p.weak, seen.strong, rates, method="difference", estimand=estimand, pool_size=pool_size,
-        variance_factor=p.factor, clusters=clusters,
-    )  # fmt: skip
+    p = pooled_draw(seen, missing=missing, clusters=clusters)
+    came = np.count_nonzero(seen.labelled) / np.count_nonzero(p.asked) if left_aside else 1.0
+    rated = Ratings(p.weak, seen.strong, p.rates * came, None if left_aside else p.asked, clusters)
+    return estimate_rated(rated, replace(how, method="difference", variance_factor=p.factor))

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate
+from ratewise.core.estimate import Estimate, EstimateOptions
+from ratewise.core.names import Estimand
 from ratewise.core.running import stops_within, without_rounding
 from ratewise.design.options import Money
 from ratewise.design.rounds import NextRound, RoundDraw, draw_exact_round, draw_round, estimate_seen, next_round, pooled
@@ -121,10 +122,9 @@ class Trial:
     def _end(self, bought: Bought) -> Played:
         setting = self.block.setting
         pool = self.block.population.items if self.block.ends else None
-        found = estimate_seen(
-            bought.seen, level=setting.level, estimand="population" if pool is None else "pool", pool_size=pool,
-            bounds=RATING_BOUNDS, seed=self.trial,
-        )  # fmt: skip
+        estimand: Estimand = "population" if pool is None else "pool"
+        how = EstimateOptions("difference", "auto", setting.level, estimand, pool, RATING_BOUNDS, seed=self.trial)
+        found = estimate_seen(bought.seen, how)
         return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import estimate_mean
+from ratewise.core.estimate import EstimateOptions, estimate_rated
 from ratewise.core.formulas import optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
-from ratewise.core.ratings import LARGEST_SCALE, Mask, active_rates
+from ratewise.core.ratings import LARGEST_SCALE, Mask, Ratings, active_rates
 from ratewise.core.running import running_estimates, stops_within, without_rounding
 from ratewise.design.options import sharpest_error
 from ratewise.design.seen import Learned
@@ -253,12 +253,10 @@ def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, 
 
     Rows with the same ratings have the same interval, which is made once.
     """
-    sizes = {"pool_size": pool_size, "estimand": "pool"} if math.isfinite(pool_size) else {}
+    how = EstimateOptions(level=level, bounds=RATING_BOUNDS)
+    how = replace(how, pool_size=pool_size, estimand="pool") if math.isfinite(pool_size) else how
     rows, place = np.unique(np.sort(H, axis=1), axis=0, return_inverse=True)
-    found = (
-        estimate_mean(np.zeros(h.size), h, 1.0, level=level, bounds=RATING_BOUNDS, **sizes).interval  # type: ignore[arg-type]
-        for h in rows
-    )
+    found = (estimate_rated(Ratings(np.zeros(h.size), h, np.ones(h.size)), how).interval for h in rows)
     ends = np.array([RATING_BOUNDS if one is None else one for one in found])[place.ravel()]
     return H.mean(axis=1), ends[:, 0], ends[:, 1]
 

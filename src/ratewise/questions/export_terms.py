@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ratewise.core import estimate as core
 from ratewise.core.checks import Floats
-from ratewise.core.estimate import Estimate, on_scale
+from ratewise.core.estimate import Estimate, EstimateOptions, estimate_rated, on_scale
 from ratewise.core.names import Estimand, Method
-from ratewise.core.ratings import Mask
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.stratified import estimate_stratified
 from ratewise.errors import TableError
 from ratewise.questions.rated import TableColumns, TablePool
@@ -99,11 +98,12 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
             estimand=t.estimand, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
         )  # fmt: skip
     else:
-        found = core.estimate_mean(
-            pooled.weak, pooled.strong, pooled.rates, method=t.method, level=at, estimand=t.estimand,
-            pool_size=t.pool_size, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
-            clusters=pooled.clusters,
+        how = EstimateOptions(
+            method=t.method, level=at, estimand=t.estimand, pool_size=t.pool_size, bounds=ends,
+            variance_factor=t.variance_factor,
         )  # fmt: skip
+        rated = Ratings(pooled.weak, pooled.strong, pooled.rates, pooled.selected, pooled.clusters)
+        found = estimate_rated(rated, how)
     return as_reported(with_known(found, t.known, t.known_mean, t.pool_size), t)
 
 
