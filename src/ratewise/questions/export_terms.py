@@ -19,7 +19,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions, estimate_rated, on_scale
 from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.core.stratified import estimate_stratified
+from ratewise.core.stratified import Shares, stratified
 from ratewise.errors import TableError
 from ratewise.questions.rated import TableColumns, TablePool
 from ratewise.tables import Table
@@ -92,18 +92,15 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
     """The campaign's estimate; another level is taken only where the interval is not an anytime one."""
     t, ends = pooled.terms, (pooled.terms.low, pooled.terms.high)
     at = t.level_at if level is None or t.anytime else level
-    if pooled.strata is not None:
-        found = estimate_stratified(
-            pooled.weak, pooled.strong, pooled.rates, pooled.strata, sizes=t.sizes, method=t.method, level=at,
-            estimand=t.estimand, selected=pooled.selected, bounds=ends, variance_factor=t.variance_factor,
-        )  # fmt: skip
-    else:
-        how = EstimateOptions(
-            method=t.method, level=at, estimand=t.estimand, pool_size=t.pool_size, bounds=ends,
-            variance_factor=t.variance_factor,
-        )  # fmt: skip
-        rated = Ratings(pooled.weak, pooled.strong, pooled.rates, pooled.selected, pooled.clusters)
+    how = EstimateOptions(
+        method=t.method, level=at, estimand=t.estimand, pool_size=t.pool_size, bounds=ends,
+        variance_factor=t.variance_factor,
+    )  # fmt: skip
+    rated = Ratings(pooled.weak, pooled.strong, pooled.rates, pooled.selected, pooled.clusters)
+    if pooled.strata is None:
         found = estimate_rated(rated, how)
+    else:
+        found = stratified(rated, Shares(pooled.strata, t.sizes), how)
     return as_reported(with_known(found, t.known, t.known_mean, t.pool_size), t)
 
 
