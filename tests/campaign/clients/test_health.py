@@ -100,6 +100,14 @@ def test_among_the_first_ratings_three_items_decide(strong):
     assert after(strong, *lost, rated=FIRST - 2) is None  # it is believed by now
 
 
+def test_ratings_off_the_scale_among_good_ones_decide_before_they_are_asked_again(strong):
+    off = [outcome(k, "5 is no binary rating", off_scale=True) for k in (1, 4, 6)]
+    between = [outcome(k) for k in (2, 3, 5)]
+    assert after(strong, outcome(0), off[0], *between[:2], off[1], between[2], off[2], last=False) is not None
+    assert after(strong, outcome(0), *[off[0]] * 3, last=False) is None  # one item
+    assert after(strong, *off, rated=FIRST - 2, last=False) is None  # it is believed by now
+
+
 def test_all_answers_of_a_batch_count_in_their_order(strong):
     health = Health(strong, True)
     see(health, outcome(0), *(outcome(k, "E") for k in (1, 2, 3)), *(outcome(k) for k in range(4, 40)))

@@ -165,8 +165,8 @@ class Health:
         failures = self._failures[kind]
         if not self.rated:
             return len(failures) >= _ENOUGH and len({o.claim.position for o, _ in failures}) >= _ITEMS
-        given_up = sum(gone for _, gone in failures)
-        return self.is_strong and given_up >= _ENOUGH and self.rated + given_up <= FIRST
+        known = len({o.claim.position for o, gone in failures if gone or kind == _OFF_SCALE})
+        return self.is_strong and known >= _ENOUGH and self.rated + known <= FIRST
 
     def _see_items(self, heard: Sequence[Heard], more: set[int]) -> None:
         """Keep the items that were given up and no answer speaks for."""
