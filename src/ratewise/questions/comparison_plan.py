@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.formulas import error_times_budget
 from ratewise.core.names import Estimand, PolicyName, Recalibration
 from ratewise.core.policy import Policy
 from ratewise.core.ratings import active_rates
@@ -16,7 +15,7 @@ from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot, PilotColumns, learn_pilot, read_pilot
 from ratewise.questions.plan import Plan, plan_mean
-from ratewise.questions.policies import AnyPlan, PilotErrors
+from ratewise.questions.policies import AnyPlan, together
 from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Positive, Scale, in_numbers, meaning_of
@@ -101,7 +100,6 @@ class ComparisonsPlan(AnyPlan):
         return self.policy.expected_se
 
     def summary(self) -> str:
-        """One line for people."""
         how = "at one rate for all" if self.recommendation == "random" else "most often where differences are unsure"
         return f"Buy the systems' strong ratings {how}: {self.policy.summary()}"
 
@@ -137,16 +135,14 @@ def plan_comparisons(
     )  # fmt: skip
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
-    errors = _errors(_pilots(read, baseline, weak, strong, seed))
+    pilots = _pilots(read, baseline, weak, strong, seed)
+    errors = together([pilot.errors for pilot in pilots], np.full(len(pilots), 1.0 / len(pilots)))
     uniform = goal.solve(np.full(read.rows, errors.weak_error), errors.variance)
     active = goal.solve(errors.error, errors.variance, goal.floors(errors.error, errors.variance)[0])
     seen = active_rates(errors.held_out_error, scale=active.scale, floor=active.floor)
 
-    def price(rates: Floats) -> float:
-        return error_times_budget(
-            rates, error=errors.squared, variance=errors.variance, weak_cost=goal.weak_cost,
-            strong_cost=goal.strong_cost,
-        )  # fmt: skip
+    def price(rates: Floats) -> float:  # J
+        return (goal.weak_cost + goal.strong_cost * float(rates.mean())) * errors.item_variance(rates)
 
     better = price(seen) < price(np.full(seen.size, float(uniform.rates[0])))
     name: PolicyName = "active" if better else "random"
@@ -163,16 +159,6 @@ def plan_comparisons(
         rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal, words),
         notes=(*said, each),
     )
-
-
-def _errors(pilots: Sequence[Pilot]) -> PilotErrors:
-    """The differences' errors as those of one mean: each number is a mean over the differences."""
-    variance = float(np.mean([pilot.variance for pilot in pilots]))
-    error, held_out, squared = (
-        np.mean(x, axis=0)
-        for x in zip(*((one.error, one.held_out_error, one.residual**2) for one in pilots), strict=True)
-    )
-    return PilotErrors(variance, error, held_out, squared)
 
 
 def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mapping[str, str], seed: int) -> list[Pilot]:

@@ -15,7 +15,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.document import Column, DataTable, Part, Picture, Sentence, noted
 from ratewise.core.names import PolicyName
-from ratewise.core.ratings import LARGEST_SCALE, active_rates
+from ratewise.core.ratings import LARGEST_SCALE, Mask, active_rates
 from ratewise.core.result import Result, Span, spans_picture
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
@@ -68,6 +68,26 @@ class PilotErrors:
     def item_variance(self, rates: Floats) -> float:
         """Var(Δ) = V + E[u (1/π − 1)] with the labels' squared residuals in u's place, by rates they did not shape."""
         return self.variance + float(np.mean(self.squared * (1.0 / rates - 1.0)))
+
+    def standard_error(self, rates: Floats, items: float, goal: PlanGoal) -> float:
+        """Of a mean of so many items, with these rates of the labelled rows."""
+        return math.sqrt(max(self.item_variance(rates) / items - goal.lost_variance(self.variance), 0.0))
+
+    def of_answer(self, importance: Floats, labelled: Mask, own: Floats) -> "PilotErrors":
+        """Those of an answer to which the rating of an item counts A: `importance` is A² of every row (METHODS 14).
+
+        `own` is the squared distance of each strong rating from what is expected of it.
+        """
+        a = importance[labelled]
+        V = float(np.mean(own * a))
+        return PilotErrors(V, self.error * importance, self.held_out_error * a, self.squared * a)
+
+
+def together(answers: Sequence[PilotErrors], weights: Floats) -> PilotErrors:
+    """Several answers as one mean, whose variance is Σ weight · variance of each (the vector target, METHODS 2)."""
+    each = zip(*((one.error, one.held_out_error, one.squared) for one in answers), strict=True)
+    variance = float(np.dot(weights, [one.variance for one in answers]))
+    return PilotErrors(variance, *(np.tensordot(weights, np.stack(rows), 1) for rows in each))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,5 @@
 """Regressions of the strong rating on columns, and how to spend on their coefficients (METHODS section 7)."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -9,9 +8,9 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, finite
-from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, Style, bar, noted
 from ratewise.core.estimate import EstimateOptions
-from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram, influence
+from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram
 from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
 from ratewise.core.names import REGRESSION_METHODS as METHODS
 from ratewise.core.ratings import Ratings, pool_of
@@ -25,7 +24,7 @@ from ratewise.questions.drawing import PlannedRows
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import made_ready, votes_in_words
 from ratewise.questions.pilot import Pilot, PilotColumns, read_pilot
-from ratewise.questions.policies import PilotErrors, PolicyPlan, side_by_side
+from ratewise.questions.policies import PilotErrors, PolicyPlan, side_by_side, together
 from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
@@ -78,7 +77,6 @@ class Regression(Result):
         return [c.to_dict() for c in self.coefficients]
 
     def summary(self) -> str:
-        """A line for each coefficient."""
         width = max(len(c.name) for c in self.coefficients)
         head = (
             f"{self.family} regression, {self.level:.0%} intervals, {self.labels} strong ratings on {self.items} items"
@@ -93,16 +91,13 @@ class Regression(Result):
         ])  # fmt: skip
         known = [0.0, *(x for c in self.coefficients if c.low is not None for x in (c.low, c.high) if x is not None)]
         for c in self.coefficients:
-            if c.value is None or c.low is None or c.high is None:
-                error = "–" if c.value is None or c.standard_error is None else rounded(c.standard_error)
-                table.add(c.name, "none" if c.value is None else rounded(c.value), "none", error, "", style="quiet")
-                continue
-            drawn = bar(c.value, c.low, c.high, (min(known), max(known)), width=BAR, zero=True)
-            table.add(
-                c.name, rounded(c.value), f"{rounded(c.low)} to {rounded(c.high)}",
-                "–" if c.standard_error is None else rounded(c.standard_error), drawn,
-                style="strong" if c.low > 0 or c.high < 0 else "",
-            )  # fmt: skip
+            value, error = ("–" if x is None else rounded(x) for x in (c.value, c.standard_error))
+            style: Style = "quiet"
+            ends, drawn = "none", ""
+            if c.low is not None and c.high is not None:
+                ends, style = f"{rounded(c.low)} to {rounded(c.high)}", "strong" if c.low > 0 or c.high < 0 else ""
+                drawn = bar(c.value, c.low, c.high, (min(known), max(known)), width=BAR, zero=True)
+            table.add(c.name, "none" if c.value is None else value, ends, error, drawn, style=style)
         rests = (
             f"{self.family.capitalize()} regression; {MEANINGS[self.family]}. {self.labels:,} strong ratings on "
             f"{self.items:,} items, {self.method}, of the {self.estimand}."
@@ -163,22 +158,20 @@ def regress(
     ready.refuse_pool(estimand)
     rated = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters), one_rate_alone=False)
     refuse_missing(rated)
-    known = ~np.isnan(rated.items.strong)
-    _check_outcomes(family, rated.items.strong[known])
+    _check_outcomes(family, rated.items.strong[rated.items.labelled])
     model = _Model(family, method, tuple(on), intercept, tuple(features), weak is not None)
-    found = _fit_what_can_be(rated, model, pool_of(estimand, rated.how(how).pool_size, known.size))
-    fit = found.fit
+    found = _fit_what_can_be(rated, model, pool_of(estimand, rated.how(how).pool_size, rated.items.rows))
     return Regression(
         family=family,
         coefficients=_coefficients(found, how.level),
         level=how.level,
-        items=fit.items,
-        labels=fit.labels,
+        items=found.fit.items,
+        labels=found.fit.labels,
         method=found.method,
         estimand=estimand,
         degrees_of_freedom=float(found.degrees_of_freedom.min()),
         notes=rated.notes(how) + _notes(found) + votes_in_words(rated),
-        covariance=fit.covariance,
+        covariance=found.fit.covariance,
     )
 
 
@@ -191,6 +184,9 @@ class _Model:
     features: tuple[str, ...]
     has_weak: bool
 
+    def design(self, drawn: RatedTable) -> DesignMatrix:
+        return design(drawn.table, self.on, rows=drawn.rows, intercept=self.intercept)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
@@ -198,20 +194,22 @@ class _Found:
     columns: DesignMatrix
     method: str
     degrees_of_freedom: Floats
-    nothing: Floats  # of each standard error: as much as rounding may leave of none
-    lost: dict[str, str]  # columns that went with rows, and why
-    rows_lost: int
-    exact: bool  # the whole pool is rated
-    agreed: bool  # the draw adds no variance that could be seen
+    errors: Floats  # standard errors, 0 where there is no more than rounding may leave
+    lost: dict[str, str] = field(default_factory=dict)  # columns that went with rows, and why
+    rows_lost: int = 0
+    exact: bool = False  # the whole pool is rated
+    agreed: bool = False  # the draw adds no variance that could be seen
 
 
 def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
     """The fit, without rows that the strong ratings say nothing about: an answer for the rest, where there is one."""
-    data = drawn.items.checked()
-    items = data.items
+    data, items = drawn.items.checked(), drawn.items.items
     lost: dict[str, str] = {}
-    columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
-    too_few = _too_few(data, columns)
+    columns = model.design(drawn)
+    too_few = (
+        f"{data.labels} strong ratings cannot tell {columns.matrix.shape[1]} coefficients and their errors; name fewer "
+        "columns or get more ratings"
+    )
     while True:
         gone = unlabelled_rows(columns.matrix, data.labelled)
         why = "no strong rating tells it"
@@ -219,7 +217,7 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
             raise InputError(too_few)
         if not gone.any():
             try:
-                fit, how, df, nothing = _fit(drawn, columns, model, N * data.items / items)
+                found = _fit(drawn, columns, model, N * data.items / items)
                 break
             except NoFitError as error:
                 gone = running_rows(columns.matrix, error.direction, columns.groups)
@@ -228,22 +226,14 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
                     raise InputError(_runaway(model.family, columns, error)) from None
         drawn, before = drawn.part(~gone), columns
         data = drawn.items.checked()
-        columns = design(drawn.table, model.on, rows=drawn.rows, intercept=model.intercept)
+        columns = model.design(drawn)
         lost |= {name: why for name in before.told if name not in columns.told}
-    return _Found(
-        fit=fit,
-        columns=columns,
-        method=how,
-        degrees_of_freedom=df,
-        nothing=nothing,
-        lost=lost,
-        rows_lost=items - data.items,
-        exact=items == N and bool(np.all(data.rates == 1)),
-        agreed=not fit.drawn.any() and bool(np.any(data.rates < 1)),
-    )
+    exact = items == N and bool(np.all(data.rates == 1))
+    agreed = not found.fit.drawn.any() and bool(np.any(data.rates < 1))
+    return replace(found, lost=lost, rows_lost=items - data.items, exact=exact, agreed=agreed)
 
 
-def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> tuple[MFit, str, Floats, Floats]:
+def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> _Found:
     data, codes = drawn.items.checked(), drawn.codes()
     how, (X, back) = str(model.method), columns.standardised()
     power: float | None = 1.0
@@ -266,7 +256,8 @@ def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> t
         fit, coefficients=back @ fit.coefficients, covariance=back @ fit.covariance @ back.T,
         curvature=raw.T @ fit.curvature @ raw,
     )  # fmt: skip
-    return fit, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df, nothing
+    errors = np.where(fit.standard_errors > nothing, fit.standard_errors, 0.0)
+    return _Found(fit, columns, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df, errors)
 
 
 # What cannot be fitted
@@ -283,13 +274,6 @@ def _check_outcomes(family: Family, h: Floats) -> None:
         )
 
 
-def _too_few(data: Ratings, columns: DesignMatrix) -> str:
-    return (
-        f"{data.labels} strong ratings cannot tell {columns.matrix.shape[1]} coefficients and their errors; name fewer "
-        "columns or get more ratings"
-    )
-
-
 def _runaway(family: Family, columns: DesignMatrix, error: NoFitError) -> str:
     size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
     worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
@@ -303,21 +287,19 @@ def _runaway(family: Family, columns: DesignMatrix, error: NoFitError) -> str:
 
 
 def _coefficients(found: _Found, level: float) -> tuple[Coefficient, ...]:
+    told = []
     t = special.stdtrit(found.degrees_of_freedom, 0.5 + level / 2)
-    fit, columns = found.fit, found.columns
-    errors = np.where(fit.standard_errors > found.nothing, fit.standard_errors, 0.0)
-    rows = zip(columns.names, fit.coefficients.tolist(), errors.tolist(), t.tolist(), strict=True)
-    told = [_coefficient(name, b, s, q, exact=found.exact) for name, b, s, q in rows]
-    left = dict(columns.left_out) | found.lost
+    rows = zip(found.columns.names, found.fit.coefficients.tolist(), found.errors.tolist(), t.tolist(), strict=True)
+    for name, b, s, q in rows:
+        if found.exact:
+            told.append(Coefficient(name, b, 0.0, b, b))
+        elif s == 0:
+            why = "ratings that fit without error say nothing of its error"
+            told.append(Coefficient(name, b, None, None, None, reason=why))
+        else:
+            told.append(Coefficient(name, b, s, b - q * s, b + q * s))
+    left = dict(found.columns.left_out) | found.lost
     return (*told, *(Coefficient(name, None, None, None, None, reason=why) for name, why in left.items()))
-
-
-def _coefficient(name: str, b: float, s: float, t: float, *, exact: bool) -> Coefficient:
-    if exact:
-        return Coefficient(name, b, 0.0, b, b)
-    if s == 0:
-        return Coefficient(name, b, None, None, None, reason="ratings that fit without error say nothing of its error")
-    return Coefficient(name, b, s, b - t * s, b + t * s)
 
 
 def _notes(found: _Found) -> tuple[str, ...]:
@@ -424,10 +406,11 @@ def plan_regression(
     pilot = read_pilot(read, asked)
     columns = design(read, on, rows=np.ones(read.rows, dtype=np.bool_), intercept=intercept)
     w = coefficient_weights(columns, weights)
-    errors = RegressionPilot.of(pilot, columns, family, w)
+    answers = pilot_answers(pilot, columns, family, w)
+    errors = together(list(answers.values()), w)
     sides = side_by_side(errors, goal)
-    N = pool_size if estimand == "pool" and pool_size is not None else math.inf
-    ses = errors.standard_errors(sides.rates[pilot.labelled], sides.best.items, pool_size=N)
+    rates = sides.rates[pilot.labelled]
+    ses = {name: one.standard_error(rates, sides.best.items, goal) for name, one in answers.items()}
     labels = int(pilot.strong.size)
     told = {name: value for name, value in asked.to_dict().items() if name != "uncertainty"}
     left_out = tuple(f"{name} {why}; it was left out" for name, why in columns.left_out)
@@ -446,7 +429,7 @@ def plan_regression(
         | {"variance": errors.variance, "weak_error": errors.weak_error},
         policies=sides.policies,
         weights=dict(zip(columns.names, w.tolist(), strict=True)),
-        expected_ses=dict(zip(columns.names, ses.tolist(), strict=True)),
+        expected_ses=ses,
         notes=ready.notes + left_out + sides.notes(labels, max(50, 20 * len(columns.names)), worse),
         rates=sides.rates,
         rows=PlannedRows.of(read, (weak,), sides.recommendation, sides.rates, sides.best.items, goal, words),
@@ -467,42 +450,26 @@ def coefficient_weights(columns: DesignMatrix, given: Mapping[str, float] | None
     return w
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RegressionPilot(PilotErrors):
-    """Σ weight_k Var(coefficient_k) as the variance of one mean: u(x) times the influence ‖A W⁻¹x‖², and likewise V."""
+def pilot_answers(
+    pilot: Pilot, columns: DesignMatrix, family: Family, weights: Floats
+) -> dict[str, PilotErrors]:  # fmt: skip
+    """What a pilot says of every coefficient: the errors of a mean in which a rating counts (W⁻¹x)_k (METHODS 7, 14).
 
-    moves: Floats  # labelled rows × coefficients: (W⁻¹x)², how far a rating moves each
-    own: Floats  # (H − μ)² of the labelled rows
-    residual: Floats  # H − G of the labelled rows
-
-    @classmethod
-    def of(cls, pilot: Pilot, columns: DesignMatrix, family: Family, weights: Floats) -> "RegressionPilot":
-        """θ and W from the pilot's strong ratings and all rows' weak ones, at the λ that suits them."""
-        X, rows, loss = columns.matrix, pilot.labelled, LOSSES[family]
+    θ and W are those of the pilot's strong ratings and all rows' weak ones, at the λ that suits the weighted total.
+    """
+    X, rows, loss = columns.matrix, pilot.labelled, LOSSES[family]
+    strong = np.full(rows.size, np.nan)
+    strong[rows] = pilot.strong
+    data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())))
+    if data.labels <= X.shape[1]:
+        raise InputError(f"{data.labels} labels cannot tell {X.shape[1]} coefficients; a plan needs a larger pilot")
+    try:
         A = np.diag(np.sqrt(weights))[weights > 0]
-        strong = np.full(rows.size, np.nan)
-        strong[rows] = pilot.strong
-        data = Ratings(pilot.weak[:, None], strong, np.full((rows.size, 1), float(rows.mean())))
-        if data.labels <= X.shape[1]:
-            raise InputError(f"{data.labels} labels cannot tell {X.shape[1]} coefficients; a plan needs a larger pilot")
-        try:
-            eta = fit_m_estimator(X, loss, data, power=None, contrasts=A).predictor
-        except NoFitError as error:
-            raise InputError(f"a plan needs a pilot that can be fitted: {error}") from None
-        W = gram(X, loss.curvature(eta)) / rows.size
-        ell = influence(X, W, A)
-        own = loss.gradient(eta[rows], pilot.strong) ** 2
-        variance = float(np.mean(own * ell[rows]))
-        if not variance > 0:
-            raise InputError("the pilot's ratings are fitted without error; their variance is unknown: get more labels")
-        return cls(
-            error=pilot.error * ell, held_out_error=pilot.held_out_error * ell[rows],
-            squared=pilot.residual**2 * ell[rows], variance=variance,
-            moves=np.asarray(X[rows] @ np.linalg.inv(W)) ** 2, own=own, residual=pilot.residual,
-        )  # fmt: skip
-
-    def standard_errors(self, rates: Floats, items: float, *, pool_size: float) -> Floats:
-        """Standard error of every coefficient, with these rates of the labelled rows and so many items looked at."""
-        V = (self.moves * self.own[:, None]).mean(axis=0)
-        drawn = (self.moves * (self.residual**2 * (1.0 / rates - 1.0))[:, None]).mean(axis=0)
-        return np.asarray(np.sqrt(np.maximum((V + drawn) / items - V / pool_size, 0.0)))
+        eta = fit_m_estimator(X, loss, data, power=None, contrasts=A).predictor
+    except NoFitError as error:
+        raise InputError(f"a plan needs a pilot that can be fitted: {error}") from None
+    counts = np.asarray(X @ np.linalg.inv(gram(X, loss.curvature(eta)) / rows.size)) ** 2
+    own = loss.gradient(eta[rows], pilot.strong) ** 2  # (H − μ)²
+    if not float(np.mean(own * (counts[rows] @ weights))) > 0:
+        raise InputError("the pilot's ratings are fitted without error; their variance is unknown: get more labels")
+    return {name: pilot.errors.of_answer(a, rows, own) for name, a in zip(columns.names, counts.T, strict=True)}
