@@ -136,7 +136,7 @@ def plan_comparisons(
     words = meaning_of(positive, scale)
     read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
     pilots = _pilots(read, baseline, weak, strong, seed)
-    errors = together([pilot.errors for pilot in pilots], np.full(len(pilots), 1.0 / len(pilots)))
+    errors = together(pilots, np.full(len(pilots), 1.0 / len(pilots)))
     uniform = goal.solve(np.full(read.rows, errors.weak_error), errors.variance)
     active = goal.solve(errors.error, errors.variance, goal.floors(errors.error, errors.variance)[0])
     seen = active_rates(errors.held_out_error, scale=active.scale, floor=active.floor)

@@ -472,4 +472,4 @@ def pilot_answers(
     own = loss.gradient(eta[rows], pilot.strong) ** 2  # (H − μ)²
     if not float(np.mean(own * (counts[rows] @ weights))) > 0:
         raise InputError("the pilot's ratings are fitted without error; their variance is unknown: get more labels")
-    return {name: pilot.errors.of_answer(a, rows, own) for name, a in zip(columns.names, counts.T, strict=True)}
+    return {name: pilot.of_answer(a, rows, own) for name, a in zip(columns.names, counts.T, strict=True)}
