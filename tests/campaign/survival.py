@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.store import audit
 from ratewise.store.money import to_units
 from ratewise.store.queue import OPEN

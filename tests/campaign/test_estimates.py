@@ -12,7 +12,7 @@ from ratewise.campaign import estimates as a
 from ratewise.campaign import planner as d
 from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.core.estimate import EstimateOptions, estimate_rated
 from ratewise.core.ratings import Ratings
 from ratewise.errors import SpecError

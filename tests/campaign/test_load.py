@@ -17,7 +17,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.cost import campaign_cost
 from ratewise.campaign.load import cells, is_same, load_items, open_pool, parts_digest, plain_rows, whole_digest
 from ratewise.campaign.spec.example import EXAMPLE, write_example
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.core.draw import uniform
 from ratewise.errors import ColumnsError, InputError, RatewiseWarning, TableError
 from ratewise.tables import read_table, write_table

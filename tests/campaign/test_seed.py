@@ -1,12 +1,12 @@
 """A secret seed: taken from the environment, told by its digest, and known to others only at the end."""
 
 import hashlib
-from dataclasses import replace
 
 import pytest
 
 from ratewise.campaign import seed
-from ratewise.campaign.spec.spec import SecretSeed, read_spec
+from ratewise.campaign.spec.read import read_spec
+from ratewise.campaign.spec.spec import SecretSeed
 from ratewise.errors import InputError
 
 from .making import judged, write
@@ -28,11 +28,11 @@ class Facts(dict):
 @pytest.fixture
 def spec(tmp_path, monkeypatch):
     monkeypatch.setenv("POOL_SEED", SECRET)
-    return replace(read_spec(write(tmp_path, judged(10))), seed=SecretSeed("POOL_SEED"))
+    return read_spec(write(tmp_path, judged(10))).model_copy(update={"seed": SecretSeed(env="POOL_SEED")})
 
 
 def test_a_seed_in_the_toml_is_no_secret(spec):
-    plain = replace(spec, seed=7)
+    plain = spec.model_copy(update={"seed": 7})
     assert (seed.seed_of(plain), seed.facts_of_seed(plain), seed.known_seed(plain, Facts())) == (7, {}, 7)
     assert seed.seed_words(Facts()) is None
 

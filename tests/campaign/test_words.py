@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.campaign.spec.read import read_spec, spec_of
 from ratewise.errors import SpecError
 from ratewise.raters.scale import RatingScale
 from ratewise.tables.words import meaning_of
@@ -42,7 +42,7 @@ def test_a_scale_of_words(tmp_path):
 def test_the_store_keeps_what_words_mean(tmp_path, rating):
     path = write(tmp_path, judged(20), rating=rating)
     spec = read_spec(path)
-    assert Spec.from_dict(json.loads(json.dumps(spec.to_dict())), path) == spec
+    assert spec_of(json.loads(json.dumps(spec.to_dict())), path) == spec
 
 
 def test_a_word_off_the_scale_is_no_rating():

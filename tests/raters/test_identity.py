@@ -1,38 +1,36 @@
-"""What a rater is made of: its settings, and the files that they name."""
+"""What a rater is made of: the files that its keys name."""
 
 import pytest
 
 from ratewise.raters.command import CommandSettings
-from ratewise.raters.kind import SETTINGS, module_file
+from ratewise.raters.kind import module_file
 from ratewise.raters.python import PythonSettings
 from ratewise.raters.recorded import RecordedSettings
 
 
 def test_a_recordings_file_is_a_part(tmp_path):
     def parts(name="a.jsonl"):
-        return RecordedSettings(file=name).identity(str(tmp_path))
+        return RecordedSettings(name="r", kind="recorded", file=name).identity(str(tmp_path))
 
-    assert set(parts()) == {SETTINGS}
+    assert parts() == {}
     (tmp_path / "a.jsonl").write_text("one")
     before = parts()
-    assert set(before) == {SETTINGS, "a.jsonl"}
+    assert set(before) == {"a.jsonl"}
     assert parts() == before
     (tmp_path / "a.jsonl").write_text("two")
-    assert parts()[SETTINGS] == before[SETTINGS]
     assert parts()["a.jsonl"] != before["a.jsonl"]
-    assert parts("b.jsonl")[SETTINGS] != before[SETTINGS]
 
 
 @pytest.mark.parametrize("command", [("python", "judge.py", "--strict"), "python judge.py --strict"])
 def test_a_program_among_the_words_of_a_command_is_a_part(tmp_path, command):
     (tmp_path / "judge.py").write_text("print(1)")
-    assert set(CommandSettings(command=command).identity(str(tmp_path))) == {SETTINGS, "judge.py"}
+    assert set(CommandSettings(name="r", kind="command", command=command).identity(str(tmp_path))) == {"judge.py"}
 
 
 def test_a_function_is_its_modules_file(tmp_path):
     (tmp_path / "mine.py").write_text("def human(item): return 1")
-    found = PythonSettings(function="mine:human").identity(str(tmp_path))
-    assert set(found) == {SETTINGS, "mine.py"}
+    found = PythonSettings(name="r", kind="python", function="mine:human").identity(str(tmp_path))
+    assert set(found) == {"mine.py"}
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").touch()
     assert module_file("package:human", str(tmp_path)) == ("package/__init__.py",)

@@ -1,17 +1,16 @@
 """Kinds of raters: each tells all that campaigns must know of it, and a new one is a record in one dictionary."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import rater_keys
+from ratewise.campaign.spec.read import spec_of
 from ratewise.errors import InputError, SpecError
-from ratewise.raters.kind import TEXT, RaterKind, RaterPlace, Says
-from ratewise.raters.kinds import KINDS
+from ratewise.raters.keys import Text, TomlKey, keys_of
+from ratewise.raters.kind import Batch, RaterPlace, RaterSpec
+from ratewise.raters.kinds import KINDS, rater_keys
 from ratewise.raters.protocol import Answer, Question
 
 TOML = """\
@@ -32,13 +31,15 @@ price = "1"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthSettings(RaterKind):
-    of: Annotated[str, TEXT, Says("the name of a column, as text", 'of = "answer"')]
-
-    example = (('of = "answer"', "how long a text is"),)
-    batch = 3
-    fixed: ClassVar = {"of": "the ratings so far are of the old column"}
+class LengthSettings(RaterSpec):
+    batch: Batch = 3
+    of: Annotated[
+        Text,
+        TomlKey(
+            "the name of a column, as text", 'of = "answer"', "how long a text is",
+            fixed="the ratings so far are of the old column",
+        ),
+    ]  # fmt: skip
 
     def make(self, place):
         return LengthRater(self.of)
@@ -75,16 +76,16 @@ def campaign(tmp_path, monkeypatch):
 def test_a_new_kind_is_read_checked_made_asked_and_kept(campaign):
     opened = Campaign.open(campaign('of = "answer"'))
     (rater,) = opened.spec.raters
-    assert (rater.settings, rater.batch) == (LengthSettings(of="answer"), 3)
+    assert (type(rater), rater.of, rater.batch) == (LengthSettings, "answer", 3)
     assert opened.run() == "the budget is spent"
     assert opened.status().labels == 6
     assert opened.verify().passed
-    assert opened.spec.from_dict(opened.spec.to_dict(), opened.spec.path) == opened.spec
+    assert spec_of(opened.spec.to_dict(), opened.spec.path) == opened.spec
 
 
 def test_its_mistakes_are_told_in_its_own_words(campaign):
     for keys, said in (
-        ("", 'counter.of is missing; a length rater needs it, so write of = "answer"'),
+        ("", 'counter.of is missing; write of = "answer"'),
         ("of = 3", "counter.of must be the name of a column, as text; got 3"),
         (
             'of = "answer"\ncolumn = "x"',
@@ -105,22 +106,21 @@ def test_the_columns_it_reads_must_be_there_and_what_is_fixed_stays(campaign):
 
 
 def test_a_kind_asks_little_unless_it_says_more():
-    kind = RaterKind()
-    assert (kind.make(None), kind.batch, kind.reads, kind.votes, dict(kind.fixed)) == (None, 1, (), 1, {})
-    assert (kind.leads_to, kind.check("."), kind.knows("."), kind.is_written) == ((), "", None, False)
+    rater = RaterSpec(name="r", kind="none", price=1)
+    assert (rater.make(None), rater.batch, rater.reads, rater.answers) == (None, 1, (), 1)
+    assert (rater.check("."), rater.knows("."), rater.is_written) == ("", None, False)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_what_its_keys_are_and_shows_one(name):
     kind = KINDS[name]
-    assert set(keys_of(kind)) <= set(rater_keys())
-    assert [line.split(" = ")[0] for line, _ in kind.example] == list(keys_of(kind))
-    assert all(what for _, what in kind.example)
-    assert kind.fixed.keys() <= keys_of(kind).keys()
-    assert set(kind.leads_to) <= keys_of(kind).keys()
+    assert set(keys_of(kind)) == set(kind.model_fields) <= set(rater_keys())
+    own = {name: key for name, key in keys_of(kind).items() if name not in RaterSpec.model_fields}
+    assert own
+    assert all(key.example.split(" = ")[0] == name and key.what for name, key in own.items())
 
 
 def test_a_kind_makes_its_rater(tmp_path):
-    rater = KINDS["column"](column="judge").make(RaterPlace(str(tmp_path), 1))
+    rater = KINDS["column"](name="r", kind="column", column="judge").make(RaterPlace(str(tmp_path)))
     (answer,) = asyncio.run(rater.rate([Question("k", "1", {"judge": 0.5})]))
     assert answer == Answer(0.5)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec, spec_of
 from ratewise.errors import InputError, SpecError
 from ratewise.judges.judge import Forgetful
 from ratewise.raters.kind import RaterPlace
@@ -40,11 +40,11 @@ def read(tmp_path):
 
 def test_its_keys_are_read_and_written_back(read):
     spec = read('prices = { input = "0.15", output = 0.6 }\nkey_env = "OPENAI_API_KEY"\ntokens_per_minute = 1000\n')
-    settings = spec.raters[0].settings
+    settings = spec.raters[0]
     assert settings.prices == {"input": Decimal("0.15"), "output": Decimal("0.6")}
     assert (settings.criterion, settings.samples, settings.probability) == ("The answer is correct.", 1, "auto")
     assert spec.raters[0].price is None
-    assert spec.from_dict(json.loads(json.dumps(spec.to_dict())), spec.path) == spec
+    assert spec_of(json.loads(json.dumps(spec.to_dict())), spec.path) == spec
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_its_keys_are_read_and_written_back(read):
         ("samples = 0", "must be a whole number from 1 to 100"),
         ('probability = "guess"', "must be one of"),
         ('prices = { input = "0.15" }', "give both input and output"),
-        ('prices = { input = "cheap", output = "1" }', 'write amounts as "0.15"'),
-        ("prices = { input = -1, output = 1 }", "write amounts from 0"),
+        ('prices = { input = "cheap", output = "1" }', "write digits and a point"),
+        ("prices = { input = -1, output = 1 }", "must be prices per million tokens"),
         ("prices = { tokens = 1 }", "its keys are input, output, cached, call"),
         ('price = "1"\nprices = { call = "1" }', "and price are both given"),
         ("temperature = 3", "must be a number from 0 to 2"),
@@ -88,12 +88,12 @@ def test_addresses(read, address, said):
 
 def settings(server, **changes):
     given = {"model": "m", "judge": "binary", "show": ("question",), "prices": {"call": Decimal("0.5")}} | changes
-    return LlmSettings(base_url=server.base_url, **given)
+    return LlmSettings(name="r", kind="llm", base_url=server.base_url, **given)
 
 
 def asked(server, place=None, items=({"question": "x"},), **changes):
     async def work():
-        rater = settings(server, **changes).make(place or RaterPlace(".", 2))
+        rater = settings(server, **changes).make(place or RaterPlace("."))
         try:
             return await rater.rate([Question(f"{uuid4()}", str(i), item) for i, item in enumerate(items)])
         finally:
@@ -110,7 +110,7 @@ def server():
 
 def test_a_weak_judge_says_probabilities_and_a_strong_one_verdicts(server):
     (weak,) = asked(server)
-    (strong,) = asked(server, RaterPlace(".", 2, strong=True))
+    (strong,) = asked(server, RaterPlace(".", strong=True))
     assert 0 < weak.value < 1
     assert strong.value == float(weak.value > 0.5)
     assert weak.doubt == pytest.approx(weak.value * (1 - weak.value))
@@ -118,20 +118,20 @@ def test_a_weak_judge_says_probabilities_and_a_strong_one_verdicts(server):
 
 
 def test_a_flat_price_is_the_campaigns_business(server):
-    first, second = asked(server, RaterPlace(".", 2, flat_price=True), items=({"question": "y"}, {"question": "y"}))
+    first, second = asked(server, items=({"question": "y"}, {"question": "y"}), price=Decimal(1), prices=None)
     assert (first.price, second.price) == (None, 0)
 
 
 def test_failures_bring_their_price(server):
-    asked(server, RaterPlace(".", 2, memory=(memory := Forgetful())))
+    asked(server, RaterPlace(".", memory=(memory := Forgetful())))
     server.faults.queue.append("500")
-    (failed,) = asked(server, RaterPlace(".", 2, memory=memory), items=({"question": "z"},))
+    (failed,) = asked(server, RaterPlace(".", memory=memory), items=({"question": "z"},))
     assert isinstance(failed, Failure)
     assert (failed.price, failed.reason[:9]) == (0, "HTTP 500:")
 
 
 def test_structured_output_is_never_asked_for_where_the_toml_says_so(server, read):
-    assert read("structured = false\n").raters[0].settings.structured is False
+    assert read("structured = false\n").raters[0].structured is False
     server.behaviour.decisions = False
     try:
         for structured in (True, False):
@@ -154,9 +154,9 @@ def test_settings_that_do_not_go_together_are_said(server, tmp_path):
 
 
 def test_a_quote_says_what_an_item_costs_and_where_prices_come_from(server):
-    quote = settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3).quote(RaterPlace(".", 1))
+    quote = settings(server, prices={"input": Decimal(1), "output": Decimal(2)}, samples=3).quote(RaterPlace("."))
     expected, most = quote.of({"question": "x" * 400})
     assert 0 < expected < most
     assert (quote.calls, quote.source) == (3, "TOML")
     with pytest.raises(InputError, match="is unknown"):
-        settings(server, prices=None).quote(RaterPlace(".", 1))
+        settings(server, prices=None).quote(RaterPlace("."))

@@ -70,7 +70,7 @@ def _campaign(folder, items, toml=TOML):
 
 def test_it_answers_in_batches_with_its_doubt(folder):
     items = _items(100, 5)
-    rater = TrainedRater(TrainedSettings(path="judge"), RaterPlace(str(folder), 1))
+    rater = TrainedRater(TrainedSettings(name="r", kind="trained", path="judge"), RaterPlace(str(folder)))
     asked = [Question(str(i), str(i), {"text": text}) for i, text in enumerate(items["text"])]
     said = asyncio.run(rater.rate([*asked, Question("x", "x", {"text": None})]))
     assert all(isinstance(reply, Answer) and 0 < reply.value < 1 for reply in said)
@@ -91,7 +91,8 @@ def test_a_campaign_runs_with_it_and_can_be_verified(folder, per_hour):
 def test_an_hour_on_the_machine_is_shared_by_the_items_of_a_call(folder, monkeypatch):
     clock = iter([100.0, 101.5])
     monkeypatch.setattr("ratewise.raters.trained.time.perf_counter", lambda: next(clock))
-    rater = TrainedRater(TrainedSettings(path="judge", per_hour="2.40"), RaterPlace(str(folder), 1))
+    settings = TrainedSettings(name="r", kind="trained", path="judge", per_hour="2.40")
+    rater = TrainedRater(settings, RaterPlace(str(folder)))
     said = asyncio.run(rater.rate([Question(str(i), str(i), {"text": f"good w{i}"}) for i in range(5)]))
     assert [reply.price for reply in said] == [Decimal("0.0002")] * 5  # 1.5 s of 2.40 an hour are 0.001
 

@@ -57,8 +57,8 @@ def test_of_a_pair_both_are_named_and_whether_one_is_better(tmp_path, a_wins, sh
     with campaign.look() as now:
         wins = f"{100 * now.estimate.value:.1f} %, ties counted half ("
         assert plain_answer(now).startswith(f"In comparisons with the second, the first of the two wins {wins}")
-        people = replace(now.spec.strong, settings=PeopleSettings(a="left", b="right"))
-        named = replace(now, spec=replace(now.spec, raters=(*now.spec.raters[:-1], people)))
+        people = PeopleSettings(name="people", kind="people", price=1, a="left", b="right")
+        named = replace(now, spec=now.spec.model_copy(update={"raters": (*now.spec.raters[:-1], people)}))
         said = plain_answer(named)
     assert said.startswith(f"In comparisons with right, left wins {wins}")
     assert f"50 % is {shown}" in said

@@ -102,8 +102,7 @@ def _tests(rows: list[Any]) -> QualityResults:
 def people_found(now: Snapshot) -> tuple[list[Annotator], AnnotatorAgreement]:
     """Everyone who has answered, by name, and how far they agree; one who decides splits does not count in that."""
     rows = list(audit.walk(audit.answer_rows, now.store, now.facts.items))
-    settings = [rater.settings for rater in now.spec.raters]
-    referees = {row.annotator for row in rows if any(decides(one, row.annotator) for one in settings)}
+    referees = {row.annotator for row in rows if any(decides(rater, row.annotator) for rater in now.spec.raters)}
     votes = _votes([row for row in rows if row.annotator not in referees])
     by_name: dict[str, list[Any]] = defaultdict(list)
     for row in rows:

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratewise.campaign.clients.files import Received, SentOut, take_labels, write_questions
@@ -28,7 +28,8 @@ from ratewise.campaign.lifecycle import (
 from ratewise.campaign.raters import callers_of
 from ratewise.campaign.seed import digest_of, reveal, seed_of
 from ratewise.campaign.snapshot import Chapter, Snapshot, reader_of
-from ratewise.campaign.spec.spec import SecretSeed, Spec, read_spec
+from ratewise.campaign.spec.read import read_spec
+from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.campaign.status import Ending, Status, telling
 from ratewise.campaign.verify import Verification, check_chain
 from ratewise.core.estimate import Estimate
@@ -105,7 +106,7 @@ class Campaign:
                 engine.tell = telling(self.spec, store, progress)
             reason = run_engine(engine)
             reveal(self.spec, store)
-            spec = replace(stored_spec(self.spec, store), store=self.spec.store)
+            spec = stored_spec(self.spec, store)
             with store.still():
                 now = Snapshot(spec, store, engine.reader)
                 return Ending(reason, to_money(store.totals()[1]), now.status, now.estimate)
@@ -177,7 +178,7 @@ class Campaign:
     def watch(self) -> Iterator[Callable[[], Snapshot]]:
         """A view to look through repeatedly: each call is a new look, and reads only what was added since the last."""
         with opened_begun(self.spec, looking=True) as store, ExitStack() as moment:
-            kept = replace(stored_spec(self.spec, store), store=self.spec.store)
+            kept = stored_spec(self.spec, store)
             edited = edits(self.spec, kept, store)
             reader = reader_of(kept, store, keeps=True)
 

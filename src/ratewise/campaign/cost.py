@@ -9,9 +9,10 @@ import numpy as np
 from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
 from ratewise.campaign.load import check_columns, item_prices, open_pool, pays_for_all
 from ratewise.campaign.raters import check_settings
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.result import Result
 from ratewise.learn.embeddings import BATCH, Vault, most_tokens, usual_tokens
+from ratewise.raters.kind import RaterSpec
 from ratewise.store.money import to_money, to_units, total
 from ratewise.store.queue import Units
 from ratewise.tables import Relation

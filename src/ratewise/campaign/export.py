@@ -236,7 +236,7 @@ def _own(spec: Spec) -> Iterator[tuple[str, str]]:
         yield from ((store + ending, "the store") for ending in _BESIDE)
         yield from ((os.path.realpath(store) + ending, "the store") for ending in _BESIDE)
     for rater in spec.raters:
-        file = getattr(rater.settings, "file", None)
+        file = getattr(rater, "file", None)
         if file is not None:
             yield os.path.join(spec.folder, file), "a recording"
 

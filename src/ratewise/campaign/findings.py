@@ -89,8 +89,8 @@ def _learned(now: Snapshot) -> Floats | None:
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
     [row] = audit.item_contents(now.store, position, position + 1)
     content = json.loads(row.content)
-    read = {column for rater in now.spec.raters for column in rater.settings.reads}
-    shown = {name for rater in now.spec.raters for name in getattr(rater.settings, "show", ())}
+    read = {column for rater in now.spec.raters for column in rater.reads}
+    shown = {name for rater in now.spec.raters for name in getattr(rater, "show", ())}
     texts = [
         value for name, value in content.items()
         if isinstance(value, str) and value != row.id and (name not in read or name in shown)

@@ -14,12 +14,13 @@ from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.old_labels import Start
 from ratewise.campaign.raters import doubtful, knows_nothing
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.questions.strata import Codes
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
 from ratewise.store.queue import ItemRows, Units
@@ -115,13 +116,13 @@ def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
 
 def _votes(spec: Spec) -> int:
     """Answers that a question to people takes, where they come last and at most one rater comes before; else 0."""
-    last = spec.strong.settings
+    last = spec.strong
     return last.votes if isinstance(last, PeopleSettings) and len(spec.raters) <= 2 else 0
 
 
 def set_aside(spec: Spec) -> int | None:
     """Money of the budget for hidden checks and repeats: enough for their share of all questions; None: no such."""
-    share = max(rater.settings.hidden_share for rater in spec.raters)
+    share = max(rater.hidden_share for rater in spec.raters)
     if not share:
         return None
     return 0 if spec.goal.budget is None else int(to_units(spec.goal.budget) * share)
@@ -176,7 +177,7 @@ class LoggedItems:
 def unsure(spec: Spec, facts: Facts) -> tuple[float | None, ...]:
     """How unsure each rater but the last is without a rating; None for one that does not tell, or in vain."""
     later = spec.raters[1:-1] if len(spec.raters) > 1 else ()
-    told = [facts.inputs is None and rater.settings.doubts for rater in later]  # plans by strata do not go by them
+    told = [facts.inputs is None and rater.doubts for rater in later]  # plans by strata do not go by them
     return doubtful(spec), *(knows_nothing(spec) if tells else None for tells in told)
 
 

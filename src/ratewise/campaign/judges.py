@@ -19,7 +19,8 @@ from ratewise.campaign.campaign import Campaign, Progress
 from ratewise.campaign.load import LARGEST, id_column, item_prices, open_pool
 from ratewise.campaign.raters import check_settings, fact_name
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.spec.spec import Spec, legal_name
+from ratewise.campaign.spec.read import legal_name, spec_of
+from ratewise.campaign.spec.spec import Spec
 from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.judges.judge import is_asked
@@ -87,20 +88,16 @@ class JudgeSummary(Result):
 def judges_found(now: Snapshot) -> tuple[JudgeSummary, ...]:
     """Every LLM judge of a campaign."""
     raters = ((step, now.spec.at(step)) for step in now.spec.steps)
-    return tuple(
-        _found(now, step, rater.name, rater.settings)
-        for step, rater in raters
-        if isinstance(rater.settings, LlmSettings)
-    )
+    return tuple(_found(now, step, rater) for step, rater in raters if isinstance(rater, LlmSettings))
 
 
-def _found(now: Snapshot, step: int, name: str, asked: LlmSettings) -> JudgeSummary:
-    ladder, prices = (now.store.meta(fact_name(name, fact)) for fact in ("ladder", "prices"))
+def _found(now: Snapshot, step: int, asked: LlmSettings) -> JudgeSummary:
+    ladder, prices = (now.store.meta(fact_name(asked.name, fact)) for fact in ("ladder", "prices"))
     rows = [row for row in audit.walk(audit.rating_rows, now.store, now.status.looked) if row.step == step]
     notes = [row.note or "" for row in rows if row.state == ANSWERED]
     is_alike = len(notes) >= MANY_ALIKE and all("alike" in _facts(note) for note in notes)
     return JudgeSummary(
-        name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
+        asked.name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
         None if prices is None else TokenPrices.from_json(prices).source, len(notes),
         sum(row.state == MISSING for row in rows), sum("bare" in _facts(note) for note in notes),
         asked.samples if is_alike else None, tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
@@ -204,11 +201,11 @@ def _spec(
         "items": items, "rating": {"kind": "score", "low": scale[0], "high": scale[1]},
         "goal": {"budget": budget or "1"}, "raters": [{"name": _RATER, "kind": "llm", "attempts": _ATTEMPTS, **here}],
     }  # fmt: skip
-    spec = Spec.from_dict(document, path)
+    spec = spec_of(document, path)
     if budget is not None:
         return spec
     check_settings(spec)
-    return Spec.from_dict({**document, "goal": {"budget": f"{_most(spec):f}"}}, path)
+    return spec_of({**document, "goal": {"budget": f"{_most(spec):f}"}}, path)
 
 
 def _most(spec: Spec) -> Decimal:

@@ -19,6 +19,7 @@ from ratewise.campaign.raters import check_raters, doubtful, note_raters
 from ratewise.campaign.seed import check_secret
 from ratewise.campaign.snapshot import Snapshot, reader_of
 from ratewise.campaign.spec.changes import changes
+from ratewise.campaign.spec.read import spec_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verify import UNREADABLE, verify_log
 from ratewise.design.teacher import Teacher, enough_to_teach
@@ -95,7 +96,7 @@ def set_cap(spec: Spec, store: Store, old: Decimal | None) -> None:
 def stored_spec(spec: Spec, store: Store) -> Spec:
     """The TOML as it was last taken in."""
     try:
-        return Spec.from_dict(json.loads(store.meta("spec") or "{}"), spec.path)
+        return spec_of({**json.loads(store.meta("spec") or "{}"), "store": spec.store}, spec.path)
     except SpecError as error:
         reason = error.mistakes[0]
         raise StoreError(

@@ -25,9 +25,8 @@ from ratewise.campaign.learner import Lesson, load_texts, too_little
 from ratewise.campaign.old_labels import load_start
 from ratewise.campaign.raters import fact_name, quote_of
 from ratewise.campaign.seed import facts_of_seed, seed_of
-from ratewise.campaign.spec.fields import LARGEST_AMOUNT, keys_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
-from ratewise.campaign.spec.toml import Place, line_numbers, line_of, parse_all, read_text
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.toml import Place, line_numbers, line_of, read_text, read_values
 from ratewise.campaign.strata import inputs_of
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import cluster_codes
@@ -35,7 +34,8 @@ from ratewise.core.draw import uniform
 from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rater_folder import KNOWN
-from ratewise.raters.kind import Knows, Quote
+from ratewise.raters.keys import LARGEST_AMOUNT
+from ratewise.raters.kind import Knows, Quote, RaterSpec
 from ratewise.raters.text import concealed
 from ratewise.raters.trained import knows_of
 from ratewise.store.money import MOST, shown, to_units
@@ -173,9 +173,8 @@ def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
 
 def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
     """(key, column) of what a rater reads of an item."""
-    values = {key: getattr(rater.settings, key) for key in keys_of(type(rater.settings))}
-    for name in rater.settings.reads:
-        yield next((key for key, value in values.items() if value == name), "name"), name
+    for name in rater.reads:
+        yield next((key for key, value in rater.own().items() if value == name), "name"), name
     if rater.price_column is not None:
         yield "price_column", rater.price_column
 
@@ -183,7 +182,9 @@ def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
 def _lines(spec: Spec) -> dict[Place, int]:
     """Line numbers in the TOML; empty where the file is gone."""
     with suppress(SpecError):
-        return line_numbers(parse_all(read_text(str(spec.path))).text)
+        text = read_text(str(spec.path))
+        read_values(text, str(spec.path))
+        return line_numbers(text)
     return {}
 
 
@@ -240,7 +241,7 @@ def _told(found: int, texts: int) -> str:
 def _models(spec: Spec) -> Iterator[tuple[str, Knows]]:
     """The trained raters, and the model that a campaign's own training starts from if it has seen labels."""
     for rater in spec.raters:
-        knows = rater.settings.knows(str(spec.folder))
+        knows = rater.knows(str(spec.folder))
         if knows is not None:
             yield f"rater {rater.name!r}", knows
     init = None if spec.learner is None else spec.learner.init
@@ -361,7 +362,7 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
 
 def _check_filled(spec: Spec, relation: Relation) -> None:
     """Refuse a rater whose column is empty."""
-    read = {column: rater.name for rater in spec.raters for column in rater.settings.reads}
+    read = {column: rater.name for rater in spec.raters for column in rater.reads}
     empty = set(read)
     for rows in relation.scan(*read, rows=_ROWS) if read else ():
         empty -= {column for column in empty if rows.texts(column, missing="allow").any()}
@@ -388,7 +389,7 @@ def _of_start(spec: Spec, relation: Relation) -> list[str]:
 
 def _told_by(spec: Spec, relation: Relation) -> Table | None:
     """Columns that would tell whether old labels were drawn at random: those of raters but the last."""
-    columns = [c for rater in spec.raters[:-1] for c in rater.settings.reads]
+    columns = [c for rater in spec.raters[:-1] for c in rater.reads]
     return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
 
 
@@ -437,7 +438,7 @@ def item_prices(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units
         return listed, listed, None
     found = [
         (to_units(usual), to_units(most))
-        for rows in relation.scan(*rater.settings.reads, rows=_ROWS)
+        for rows in relation.scan(*rater.reads, rows=_ROWS)
         for usual, most in map(quote.of, plain_rows(rows))
     ]
     both = np.array(found, dtype=np.int64).reshape(-1, 2)

@@ -10,6 +10,7 @@ from pathlib import Path
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.export import FILES, RECORD, export_table
 from ratewise.campaign.snapshot import Snapshot
+from ratewise.campaign.spec.read import spec_of
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.verify import Verification
 from ratewise.errors import InputError, SpecError
@@ -102,6 +103,6 @@ def _spec(copy: str, path: Path) -> Spec:
     finally:
         store.close()
     try:
-        return Spec.from_dict({**json.loads(text or "{}"), "store": copy}, path)
+        return spec_of({**json.loads(text or "{}"), "store": copy}, path)
     except (SpecError, ValueError) as error:
         raise InputError(f"{path.name} holds no settings of a campaign that can be read ({error})") from None

@@ -111,7 +111,7 @@ def _labels(spec: Spec, table: Table, column: str) -> Floats:
     for i, text in enumerate(table.texts(column, missing="allow").tolist()):
         if text.strip():
             try:
-                out[i] = spec.rating(spec.steps[-1], text)
+                out[i] = spec.rating_of(spec.steps[-1], text)
             except ValueError as error:
                 raise TableError(f"column {column!r} of {table.name}, row {i + 1}: {error}") from None
     return out

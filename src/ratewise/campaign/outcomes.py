@@ -51,10 +51,10 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     if reply.value is None:
         return Outcome(claim, paid, note=reply.note or "no answer")
     try:
-        value = spec.rating(claim.step, reply.value)
+        value = spec.rating_of(claim.step, reply.value)
     except ValueError as error:
         wrong = failed(spec, claim, Failure(str(error)), paid)
-        is_written = spec.at(claim.step).settings.is_written  # and says the same however often it is asked
+        is_written = spec.at(claim.step).is_written  # and says the same however often it is asked
         return replace(wrong, off_scale=True, again=None if is_written else wrong.again)
     return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
 

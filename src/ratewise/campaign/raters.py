@@ -9,12 +9,13 @@ from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.seed import secret_seed
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseWarning, StoreError
 from ratewise.judges.judge import Memory
 from ratewise.judges.verdicts import JudgeVerdict
 from ratewise.raters.calling import Caller
-from ratewise.raters.kind import SETTINGS, Quote, RaterKind, RaterPlace
+from ratewise.raters.kind import Quote, RaterPlace, RaterSpec
+from ratewise.raters.people import PeopleSettings
 from ratewise.raters.text import secrets_of
 from ratewise.store import audit
 from ratewise.store.desk import Rule, decided_by, median_of, name_key
@@ -59,48 +60,35 @@ class StoreMemory:
 def place_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> RaterPlace:
     """The place of a rater in a campaign. The last one gives verdicts, and on a scale of scores any number in it."""
     believed = rater is spec.raters[-1] and spec.scale.kind != "score"
-    return RaterPlace(
-        str(spec.folder), rater.concurrency, rater.timeout, rater.per_minute, (spec.scale.low, spec.scale.high),
-        strong=believed, flat_price=not is_quoted(rater), memory=memory,
-    )  # fmt: skip
-
-
-def is_quoted(rater: RaterSpec) -> bool:
-    """Whether its prices come from the items' texts."""
-    return rater.settings.quotes and rater.price is None and rater.price_column is None
+    return RaterPlace(str(spec.folder), (spec.scale.low, spec.scale.high), strong=believed, memory=memory)
 
 
 def quote_of(spec: Spec, rater: RaterSpec, memory: Memory | None = None) -> Quote | None:
     """What its items cost by their texts, at prices that are remembered or today's; None where the TOML tells."""
-    return rater.settings.quote(place_of(spec, rater, memory)) if is_quoted(rater) else None
+    return rater.quote(place_of(spec, rater, memory)) if rater.is_quoted else None
 
 
 def check_settings(spec: Spec) -> None:
-    """Refuse settings that do not go together, before anything is asked or paid."""
+    """Refuse keys that do not go together, before anything is asked or paid."""
     for rater in spec.raters:
-        wrong = rater.settings.check(str(spec.folder))
-        if wrong:
+        if wrong := rater.check(str(spec.folder)):
             raise InputError(f"rater {rater.name!r} {wrong}")
 
 
 def callers_of(spec: Spec, store: Store) -> dict[int, Caller]:
     """A caller for each step but those that others ask."""
     check_settings(spec)
-    raters = ((step, spec.at(step)) for step in spec.steps)
-    made = {step: _caller(rater, spec, StoreMemory(store, rater.name, step)) for step, rater in raters}
-    return {step: caller for step, caller in made.items() if caller is not None}
-
-
-def _caller(rater: RaterSpec, spec: Spec, memory: Memory) -> Caller | None:
-    made = rater.settings.make(place_of(spec, rater, memory))
-    if made is None:
-        return None
-    secrets = secrets_of(rater.settings.to_dict()) | secret_seed(spec)
-    if rater.settings.own_limits:
-        return Caller(made, concurrency=rater.concurrency, timeout=None, secrets=secrets)
-    return Caller(
-        made, concurrency=rater.concurrency, timeout=rater.timeout, per_minute=rater.per_minute, secrets=secrets
-    )
+    found = {}
+    for step in spec.steps:
+        rater = spec.at(step)
+        made = rater.make(place_of(spec, rater, StoreMemory(store, rater.name, step)))
+        if made is not None:
+            limits = (None, None) if rater.own_limits else (rater.timeout, rater.per_minute)
+            secrets = secrets_of(rater.own()) | secret_seed(spec)
+            found[step] = Caller(
+                made, concurrency=rater.concurrency, timeout=limits[0], per_minute=limits[1], secrets=secrets
+            )
+    return found
 
 
 def doubtful(spec: Spec) -> float | None:
@@ -109,7 +97,7 @@ def doubtful(spec: Spec) -> float | None:
     A column that the user names as the uncertainty comes first.
     """
     weak = spec.weak
-    if weak is None or spec.items.uncertainty is not None or not weak.settings.doubts:
+    if weak is None or spec.items.uncertainty is not None or not weak.doubts:
         return None
     return knows_nothing(spec)
 
@@ -125,7 +113,7 @@ _FACT = "raters"
 
 def note_raters(spec: Spec, store: Store) -> None:
     """Store what the raters are made of; what differs from the last run becomes a note and a warning."""
-    now, old = {rater.name: _made_of(spec, rater) for rater in spec.raters}, _last_run(store)
+    now, old = {rater.name: rater.identity(str(spec.folder)) for rater in spec.raters}, _last_run(store)
     for name, parts in now.items():
         for what in _changed(old.get(name, parts), parts):
             store.note(f"{CHANGED}rater {name!r}: {what}")
@@ -141,7 +129,7 @@ def check_raters(spec: Spec, store: Store) -> None:
     """Refuse a rater that is another one than at the last run, by what it is made of."""
     old = _last_run(store)
     for rater in spec.raters:
-        before, now = old.get(rater.name, {}), rater.settings.digests(str(spec.folder))
+        before, now = old.get(rater.name, {}), rater.digests(str(spec.folder))
         for what in (what for what in now if what in before and before[what] != now[what]):
             raise InputError(
                 f"rater {rater.name!r} is another one than at the last run, because {what} has changed, and ratings "
@@ -154,12 +142,8 @@ def as_stored(spec: Spec, rater: RaterSpec, store: Store) -> bool:
     begun = f"{CHANGED}rater {rater.name!r}: "
     if any(text.startswith(begun) for _, text in store.notes()):
         return False
-    now = _made_of(spec, rater)
+    now = rater.identity(str(spec.folder))
     return not _changed(_last_run(store).get(rater.name, now), now)
-
-
-def _made_of(spec: Spec, rater: RaterSpec) -> dict[str, str]:
-    return rater.settings.identity(str(spec.folder))
 
 
 def _last_run(store: Store) -> dict[str, dict[str, str]]:
@@ -169,36 +153,34 @@ def _last_run(store: Store) -> dict[str, dict[str, str]]:
 
 
 def _changed(old: dict[str, str], new: dict[str, str]) -> list[str]:
-    """What changed in a rater's files; changed settings have a note of their own."""
-    names = sorted((old.keys() | new.keys()) - {SETTINGS})
+    """What changed in a rater's files."""
+    names = sorted(old.keys() | new.keys())
     words = {(True, True): "has changed", (True, False): "is gone", (False, True): "is new"}
     return [f"{name} {words[name in old, name in new]}" for name in names if old.get(name) != new.get(name)]
 
 
-def decides(settings: RaterKind, person: str) -> bool:
+def decides(rater: RaterSpec, person: str) -> bool:
     """Whether this is the person who is asked only where the votes of others split."""
-    return settings.adjudicator is not None and name_key(person) == name_key(settings.adjudicator)
+    return rater.referee is not None and name_key(person) == name_key(rater.referee)
 
 
-def rule_of(settings: RaterKind) -> Rule:
+def rule_of(rater: RaterSpec) -> Rule:
     """The median of the votes; or with an adjudicator, what all say or what that person says."""
-    if settings.adjudicator is not None:
-        return decided_by(settings.votes, settings.adjudicator)
-    return median_of(settings.votes)
+    return median_of(rater.answers) if rater.referee is None else decided_by(rater.answers, rater.referee)
 
 
 def rules_in_words(spec: Spec) -> tuple[str, ...]:
     """The rule of each rater who is several people, in a sentence."""
     return tuple(
-        f"{rater.name}: {rater.settings.votes} people rate each item; {_where_they_differ(rater.settings)}"
+        f"{rater.name}: {rater.votes} people rate each item; {_where_they_differ(rater)}"
         for rater in spec.raters
-        if rater.settings.votes > 1
+        if isinstance(rater, PeopleSettings) and rater.votes > 1
     )
 
 
-def _where_they_differ(settings: RaterKind) -> str:
-    if settings.adjudicator is not None:
-        return f"where they differ, {settings.adjudicator} decides"
-    if settings.votes == 2:
+def _where_they_differ(rater: PeopleSettings) -> str:
+    if rater.adjudicator is not None:
+        return f"where they differ, {rater.adjudicator} decides"
+    if rater.votes == 2:
         return "where they differ, the mean of the two counts"
     return "the median counts, and of an even split the mean of the two middle answers"

@@ -10,7 +10,8 @@ from typing import Any
 
 from ratewise.campaign.clients.patience import kept_line
 from ratewise.campaign.load import is_same, load_items
-from ratewise.campaign.spec.spec import Spec, read_spec
+from ratewise.campaign.spec.read import read_spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError, RatewiseError
 from ratewise.store.money import to_money
 from ratewise.store.queue import Outcome

@@ -25,7 +25,7 @@ from ratewise.campaign.log import Reader
 from ratewise.campaign.outcomes import hourly
 from ratewise.campaign.raters import StoreMemory, as_stored, quote_of, rule_of
 from ratewise.campaign.seed import DIGEST, REVEALED, digest_of, known_seed
-from ratewise.campaign.spec.spec import RaterSpec, SecretSeed, Spec
+from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
@@ -33,7 +33,7 @@ from ratewise.core.result import Result, fields_in_json
 from ratewise.design.rounds import RoundDraw
 from ratewise.errors import RatewiseError, StoreError
 from ratewise.questions.strata import Codes
-from ratewise.raters.kind import Reread
+from ratewise.raters.kind import RaterSpec, Reread
 from ratewise.raters.text import one_line
 from ratewise.store import audit
 from ratewise.store.desk import Vote
@@ -217,7 +217,7 @@ class _Replay:
         for row, stored in zip(audit.item_contents(self.store, first, end), old.tolist(), strict=True):
             said = json.loads(row.content)[start.labels]
             blank = said is None or not str(said).strip()
-            right = math.nan if blank else self.spec.rating(self.spec.steps[-1], said)
+            right = math.nan if blank else self.spec.rating_of(self.spec.steps[-1], said)
             if not (stored == right or (math.isnan(stored) and math.isnan(right))):
                 self.differ(f"item {row.id}: its label from before is stored as {stored!r}, and its row says {right!r}")
         for r in audit.rating_rows(self.store, first, end):
@@ -522,11 +522,11 @@ class _Replay:
     def _source(self, step: int) -> Reread | None:
         """The source of a rater's answers; `None` where they cannot be looked up, with a note if they should be."""
         rater = self.spec.at(step)
-        if not rater.settings.is_written:
+        if not rater.is_written:
             return None
         try:
             if as_stored(self.spec, rater, self.store):
-                return rater.settings.reread(str(self.spec.folder))
+                return rater.reread(str(self.spec.folder))
             why = "where they come from has changed"
         except RatewiseError as error:
             why = str(error)
@@ -589,7 +589,7 @@ def _rating(spec: Spec, r: Any) -> Iterator[str]:
         yield "its state does not fit its value"
     if r.value is not None:
         try:
-            if spec.rating(r.step, r.value) != r.value:
+            if spec.rating_of(r.step, r.value) != r.value:
                 yield f"{r.value!r} is not on the scale"
         except ValueError as error:
             yield str(error)
@@ -600,16 +600,16 @@ def _votes(r: Any, votes: Sequence[Vote], money: _Payments, rater: RaterSpec) ->
 
     A question that was given up may lack some votes, and one that a process answered has none.
     """
-    settings, settled = rater.settings, money.get("settle", {})
+    settled = money.get("settle", {})
     if not votes:
         return
-    verdict = rule_of(settings)(votes)
+    verdict = rule_of(rater)(votes)
     if verdict is None and r.state == ANSWERED:
         yield f"rated, though only {len(votes)} people have answered"
     if verdict is not None and (r.state == OPEN or verdict[0] != r.value):
         yield f"{r.value!r} is not what the people's answers come to"
-    if settings.paid_by_hour and r.state != OPEN and r.value is not None:
-        right, paid = hourly(settings).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
+    if rater.hourly is not None and r.state != OPEN and r.value is not None:
+        right, paid = hourly(rater).pay(vote.seconds for vote in votes), settled.get(max(settled, default=0), [])
         if paid != [right]:
             yield f"paid {', '.join(map(shown, paid))}; its seconds come to {shown(right)}"
 
@@ -634,7 +634,7 @@ def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterato
     good = len(settled) - r.attempts  # calls that did not fail
     if good not in ({0} if r.state == OPEN else {1} if r.state == ANSWERED else {0, 1}):
         yield f"{r.attempts} failed calls do not fit {len(settled)} payments"
-    if rater.settings.flat_price and rater.max_price in (None, rater.price) and good == 1:
+    if rater.flat_price and rater.max_price in (None, rater.price) and good == 1:
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
             yield f"paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
@@ -643,7 +643,7 @@ def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterato
 def _number(spec: Spec, step: int, raw: object) -> float | None:
     """The answer as a number; `None` where it is no rating."""
     try:
-        return None if raw is None else spec.rating(step, raw)
+        return None if raw is None else spec.rating_of(step, raw)
     except ValueError:
         return None
 

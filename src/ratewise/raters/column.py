@@ -1,33 +1,37 @@
 """A rating that is already there: a column of the table."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
-from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, RaterPlace, Reread, Says
+from ratewise.raters.keys import A_COLUMN, Text, TomlKey
+from ratewise.raters.kind import Batch, RaterPlace, RaterSpec, Reread
 from ratewise.raters.protocol import Answer, Question, Rater
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSettings(RaterKind):
-    """The keys of kind "column"."""
+class ColumnSettings(RaterSpec):
+    """Kind "column"."""
 
-    column: Annotated[str, TEXT, Says(A_COLUMN, 'column = "judge"')]
+    batch: Batch = 2000
+    column: Annotated[
+        Text,
+        TomlKey(
+            A_COLUMN, 'column = "judge"', "ratings that are in the table already",
+            fixed="the ratings so far came from the old one",
+        ),
+    ]  # fmt: skip
 
-    example = (('column = "judge"', "ratings that are in the table already"),)
-    batch = 2000
-    fixed: ClassVar[Mapping[str, str]] = {"column": "the ratings so far came from the old one"}
-    flat_price = True
-    is_written = True
+    is_written: ClassVar[bool] = True
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that reads the column."""
         return ColumnRater(self.column)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The column."""
         return (self.column,)
+
+    @property
+    def flat_price(self) -> bool:
+        return True
 
     def reread(self, folder: str) -> Reread:
         """The cell of an item, as it is now."""

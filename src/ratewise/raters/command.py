@@ -16,13 +16,13 @@ import shutil
 import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import RaterKind, RaterPlace, Says, hint
+from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
+from ratewise.raters.kind import Batch, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, question_line, read_object, read_reply
 from ratewise.raters.text import one_line, safe_text, short
 
@@ -49,23 +49,20 @@ def _words(value: object) -> object:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandSettings(RaterKind):
-    """The keys of kind "command"."""
+class CommandSettings(RaterSpec):
+    """Kind "command"."""
 
+    batch: Batch = 16
     command: Annotated[
-        str | tuple[str, ...],
-        BeforeValidator(_words),
-        Says('the words of a command, such as ["python", "judge.py"]', 'command = ["python", "judge.py"]'),
-    ]
-
-    example = (('command = ["python", "judge.py"]', "a program that reads and writes JSON lines"),)
-    batch = 16
-    leads_to = ("command",)
+        str | tuple[str, ...], BeforeValidator(_words),
+        TomlKey(
+            'the words of a command, such as ["python", "judge.py"]', 'command = ["python", "judge.py"]',
+            "a program that reads and writes JSON lines", note=STILL_THE_SAME,
+        ),
+    ]  # fmt: skip
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that runs the program."""
-        return CommandRater(self.command, folder=place.folder, processes=place.concurrency)
+        return CommandRater(self.command, folder=place.folder, processes=self.concurrency)
 
 
 class CommandRater:

@@ -1,64 +1,48 @@
-"""What a kind of rater is: its keys in the TOML, checked and in words, and what campaigns must know of it."""
+"""What a rater is to a campaign: its keys in the TOML, and the methods by which one kind differs from another."""
 
 import hashlib
 import importlib.util
-import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from ratewise.judges.judge import Memory
+from ratewise.raters.keys import (
+    A_COLUMN,
+    A_TIME,
+    LONGEST_WAIT,
+    PRICE,
+    Name,
+    Positive,
+    Price,
+    Seconds,
+    Text,
+    TomlKey,
+    TomlTable,
+    one_of,
+)
 from ratewise.raters.protocol import Rater
 
-SETTINGS = "its settings"
-
-
-@dataclass(frozen=True, slots=True)
-class Says:
-    """What a key must be, in plain words; `needed` is a line to write where the key may not be left out."""
-
-    expected: str
-    needed: str = ""
-    choices: tuple[str, ...] = ()
-
-
-def hint(sentence: str) -> PydanticCustomError:
-    """An error for a value's check to raise; the sentence says what to type instead."""
-    return PydanticCustomError("hint", sentence)
-
-
-def text(value: str) -> str:
-    """Text that is not blank."""
-    if not value.strip():
-        raise hint("write something between the quotes")
-    if "\0" in value:
-        raise hint("take the NUL sign out")
-    return value
-
-
-TEXT = AfterValidator(text)
-A_COLUMN = "the name of a column of the table, as text"
-Column = Annotated[str | None, TEXT, Says(A_COLUMN)]
+_MOST = 1000  # calls at once, and attempts
+_LARGEST_BATCH = 1_000_000
+_PAID = "ratings were chosen and paid for at the old price"
+Count = Annotated[int, Field(ge=1, le=_MOST), TomlKey(f"a whole number from 1 to {_MOST:,}")]
+Batch = Annotated[int, Field(ge=1, le=_LARGEST_BATCH), TomlKey(f"a whole number from 1 to {_LARGEST_BATCH:,}")]
 
 
 @dataclass(frozen=True, slots=True)
 class RaterPlace:
-    """The place where a rater is made: the folder of the TOML, its limits, and what it may remember."""
+    """The place where a rater is made: the folder of the TOML, the scale, and what it may remember."""
 
     folder: str
-    concurrency: int
-    timeout: float = 60.0
-    per_minute: float | None = None
     scale: tuple[float, float] = (0.0, 1.0)
     strong: bool = False  # whether its ratings are believed, and must be on the scale
-    flat_price: bool = False  # whether the TOML gives a price for each rating
     memory: Memory | None = None  # None: nothing is kept
 
 
@@ -80,23 +64,35 @@ Knows = Callable[[str | None, Mapping[str, Any]], bool]
 """Whether a rater has seen the label of an item, by its id and row."""
 
 
-class RaterKind:
-    """One kind of rater: a frozen record of the keys that only this kind has, and all that campaigns must know of it.
+class RaterSpec(TomlTable):
+    """[[raters]]: one rater. A kind adds its own keys and says what differs from here.
 
-    A kind says what differs from here. One that is not made is not called: others ask it, and it answers later.
+    Prices that follow from others are filled in by `priced`. With `price_column` the price is the item's own: `price`
+    is None, and so are `max_price` and `failed_price` unless they are given.
     """
 
-    __slots__ = ()
-    example: ClassVar[tuple[tuple[str, str], ...]] = ()  # for `ratewise init`: lines of TOML, and what each of them is
-    batch: ClassVar[int] = 1  # questions in one call, where the TOML does not say
-    fixed: ClassVar[Mapping[str, str]] = {}  # keys that may not change once a campaign has begun: why
-    leads_to: ClassVar[tuple[str, ...]] = ()  # keys that say where the rater is found: it must stay the same one
+    name: Annotated[Name, TomlKey("a name, as text", 'name = "judge"')]
+    kind: Annotated[str, TomlKey("a kind of rater", fixed="the ratings so far came from the old one")]
+    price: Annotated[Price | None, TomlKey(PRICE, fixed=_PAID)] = None
+    price_column: Annotated[Text | None, TomlKey(A_COLUMN, fixed=_PAID)] = None
+    max_price: Annotated[Price | None, TomlKey(PRICE, fixed="ratings were chosen by what they could cost")] = None
+    failed_price: Annotated[Price | None, TomlKey(PRICE)] = None
+    concurrency: Count = 1
+    batch: Batch = 1
+    timeout: Annotated[Seconds, TomlKey(A_TIME)] = 60.0
+    attempts: Count = 3
+    backoff: Annotated[
+        float, Field(ge=0, le=LONGEST_WAIT), TomlKey(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
+    ] = 1.0
+    per_minute: Annotated[Positive | None, TomlKey("a number above 0")] = None
+    lost_calls: Annotated[Literal["ask again", "count as paid"], one_of(("ask again", "count as paid"))] = "ask again"
+
     own_limits: ClassVar[bool] = False  # whether it keeps its timeout and its calls a minute itself
-    quotes: ClassVar[bool] = False  # whether prices come from the items' texts, not from the TOML
+    quotes: ClassVar[bool] = False  # whether prices come from the items' texts where the TOML gives none
     is_written: ClassVar[bool] = False  # whether answers can be looked up again, and are the same however often
 
     def make(self, place: RaterPlace) -> Rater | None:
-        """The rater itself; None where nobody calls it."""
+        """The rater itself; None where nobody calls it: others ask it, and it answers later."""
         return None
 
     @property
@@ -105,19 +101,19 @@ class RaterKind:
         return ()
 
     @property
-    def votes(self) -> int:
+    def answers(self) -> int:
         """Answers of which one rating is made."""
         return 1
 
     @property
-    def adjudicator(self) -> str | None:
-        """The person who decides where votes split."""
+    def referee(self) -> str | None:
+        """The person who decides where answers split."""
         return None
 
     @property
-    def paid_by_hour(self) -> bool:
-        """Whether its answers are paid by the time that they take."""
-        return False
+    def hourly(self) -> tuple[Decimal, Decimal] | None:
+        """What an item is expected to cost and the most it can, where answers are paid by the time that they take."""
+        return None
 
     @property
     def hidden_share(self) -> float:
@@ -134,16 +130,33 @@ class RaterKind:
         """Whether an answer always costs the list price."""
         return False
 
+    @property
+    def is_quoted(self) -> bool:
+        """Whether its prices come from the items' texts."""
+        return self.quotes and self.price is None and self.price_column is None
+
+    @property
+    def most(self) -> Decimal | None:
+        """The most one call can cost: `max_price`, else `price`; None where the item says."""
+        usual = self.price if self.hourly is None else self.hourly[1]
+        return usual if self.max_price is None else self.max_price
+
+    def priced(self) -> Self:
+        """With the prices that follow from those that are given."""
+        price = self.price if self.price is not None or self.hourly is None else self.hourly[0]
+        failed = price if self.failed_price is None else self.failed_price
+        return self.model_copy(update={"price": price, "max_price": self.most, "failed_price": failed})
+
     def quote(self, place: RaterPlace) -> Quote:
         """What its items cost, of a kind that quotes."""
         raise NotImplementedError
 
     def check(self, folder: str) -> str:
-        """What is wrong with the settings together, in the folder of the TOML; empty where nothing is."""
+        """What is wrong with the keys together, in the folder of the TOML; empty where nothing is."""
         return ""
 
     def sources(self, folder: str) -> tuple[str, ...]:
-        """Files behind the settings, seen from the TOML's folder."""
+        """Files behind the keys, seen from the TOML's folder."""
         return ()
 
     def digests(self, folder: str) -> dict[str, str]:
@@ -158,22 +171,15 @@ class RaterKind:
         """Its answers from files of the folder, of a kind that is written."""
         raise NotImplementedError
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its keys and their values."""
-        out: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
-        return out
+    def own(self) -> dict[str, Any]:
+        """The keys that only its kind has, and their values."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in RaterSpec.model_fields}
 
     def identity(self, folder: str) -> dict[str, str]:
-        """SHA-256 by name: of the settings, and of every file in them that can be read."""
-        settings = self.to_dict()
-        said = json.dumps(settings, sort_keys=True, default=str)
-        out = {SETTINGS: hashlib.sha256(said.encode()).hexdigest()}
-        words = [word for value in settings.values() for word in _words(value)]
-        for name in (*words, *self.sources(folder)):
-            found = _digest(Path(folder, name))
-            if found is not None:
-                out[name] = found
-        return out | self.digests(folder)
+        """SHA-256 by name of every file that its own keys name and that can be read, and of what else it is made of."""
+        names = (*(word for value in self.own().values() for word in _words(value)), *self.sources(folder))
+        found = {name: _digest(Path(folder, name)) for name in names}
+        return {name: digest for name, digest in found.items() if digest is not None} | self.digests(folder)
 
 
 def module_file(function: str, folder: str) -> tuple[str, ...]:
@@ -190,7 +196,7 @@ def module_file(function: str, folder: str) -> tuple[str, ...]:
 
 
 def _words(value: object) -> list[str]:
-    """Words of a setting, each of which may name a file."""
+    """Words of a key's value, each of which may name a file."""
     if isinstance(value, str):
         try:
             return [value, *shlex.split(value)] if value else []

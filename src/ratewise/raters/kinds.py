@@ -2,7 +2,8 @@
 
 from ratewise.raters.column import ColumnSettings
 from ratewise.raters.command import CommandSettings
-from ratewise.raters.kind import RaterKind
+from ratewise.raters.keys import keys_of
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.llm import LlmSettings
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.python import PythonSettings
@@ -10,7 +11,7 @@ from ratewise.raters.recorded import RecordedSettings
 from ratewise.raters.sheet import SheetSettings
 from ratewise.raters.trained import TrainedSettings
 
-KINDS: dict[str, type[RaterKind]] = {
+KINDS: dict[str, type[RaterSpec]] = {
     "column": ColumnSettings,
     "python": PythonSettings,
     "command": CommandSettings,
@@ -20,3 +21,8 @@ KINDS: dict[str, type[RaterKind]] = {
     "llm": LlmSettings,
     "trained": TrainedSettings,
 }
+
+
+def rater_keys() -> list[str]:
+    """All that may stand in a [[raters]] of any kind."""
+    return list(dict.fromkeys(name for kind in KINDS.values() for name in keys_of(kind)))

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -17,15 +15,12 @@ from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_pric
 from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
 from ratewise.judges.template import KINDS, Template, load
 from ratewise.judges.verdicts import JudgeVerdict, Verdicts
-from ratewise.raters.kind import A_COLUMN, TEXT, Quote, RaterKind, RaterPlace, Says, hint
+from ratewise.raters.keys import A_COLUMN, COLUMNS, STILL_THE_SAME, Money, Positive, Text, Texts, TomlKey, hint, one_of
+from ratewise.raters.kind import Quote, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater
 
 _PRICES = "prices"  # the fact that keeps what tokens cost
-_COLUMNS = tuple[Annotated[str, TEXT], ...]
 _JUDGED = "the ratings so far came from the old judge, and a changed judge is another rater"
-_FIXED = (
-    "model", "judge", "criterion", "show", "a", "b", "samples", "probability", "max_tokens", "temperature", "longest",
-)  # fmt: skip
 _LONGEST_MODEL = 200
 
 
@@ -50,111 +45,129 @@ def _model(value: str) -> str:
     return value
 
 
-def _tokens(value: object) -> object:
-    """Prices by part, each exact."""
+def _parts(value: object) -> object:
+    """Prices of what can be paid by them."""
     if not isinstance(value, Mapping) or not value or not set(value) <= set(PARTS):
         raise hint(f"its keys are {', '.join(PARTS)}")
     if "call" not in value and not {"input", "output"} <= set(value):
         raise hint("give both input and output, or the price of a call")
-    return {name: _amount(amount) for name, amount in value.items()}
+    return value
 
 
-def _amount(value: object) -> Decimal:
-    try:
-        amount = Decimal(repr(value) if isinstance(value, float) else str(value))
-    except InvalidOperation:
-        raise hint('write amounts as "0.15"') from None
-    if isinstance(value, bool) or not (amount.is_finite() and 0 <= amount < 1_000_000 and amount == round(amount, 9)):
-        raise hint('write amounts from 0 to 1,000,000 with at most 9 decimals, as "0.15"')
-    return amount
+_Part = Literal["input", "output", "cached", "call"]
 
 
-_WISHES = ", ".join(f'"{wish}"' for wish in WISHES)
-_Judge = Annotated[str, TEXT, Says(f"one of {', '.join(KINDS)}, or the path of a template", 'judge = "binary"')]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmSettings(RaterKind):
-    """The keys of kind "llm"."""
+class LlmSettings(RaterSpec):
+    """Kind "llm"."""
 
     model: Annotated[
-        str, TEXT, AfterValidator(_model), Says("the name of a model, as text", 'model = "small-judge"')
+        Text, AfterValidator(_model),
+        TomlKey("the name of a model, as text", 'model = "small-judge"', "a language model", fixed=_JUDGED),
     ]  # fmt: skip
     base_url: Annotated[
-        str, TEXT, AfterValidator(_address), Says("the address of an endpoint", 'base_url = "http://127.0.0.1:8000/v1"')
+        Text, AfterValidator(_address),
+        TomlKey(
+            "the address of an endpoint", 'base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint",
+            note=STILL_THE_SAME,
+        ),
     ]  # fmt: skip
     key_env: Annotated[
-        str | None, AfterValidator(lambda value: value if value is None else _variable(value)),
-        Says("the name of an environment variable"),
+        Annotated[str, AfterValidator(_variable)] | None,
+        TomlKey(
+            "the name of an environment variable", 'key_env = "OPENAI_API_KEY"',
+            "the variable that holds the key; the key itself stands in no file",
+        ),
     ] = None  # fmt: skip
-    judge: _Judge
-    criterion: Annotated[str, TEXT, Says("what is judged, in a sentence")] = "The answer is correct."
-    show: Annotated[_COLUMNS, Says('a list of names of columns, such as ["question", "answer"]')] = ()
-    a: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
-    b: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
-    samples: Annotated[int, Field(ge=1, le=100), Says("a whole number from 1 to 100")] = 1
-    probability: Annotated[Wish, Says(f"one of {_WISHES}", choices=WISHES)] = "auto"
-    structured: Annotated[bool, Says("true or false")] = True
+    judge: Annotated[
+        Text,
+        TomlKey(
+            f"one of {', '.join(KINDS)}, or the path of a template", 'judge = "binary"',
+            "binary | likert | score | pairwise, or a template of your own", fixed=_JUDGED,
+        ),
+    ]  # fmt: skip
+    criterion: Annotated[
+        Text, TomlKey("what is judged, in a sentence", 'criterion = "It is correct."', "what is judged", fixed=_JUDGED)
+    ] = "The answer is correct."
+    show: Annotated[
+        Texts, TomlKey(COLUMNS, 'show = ["question", "answer"]', "the columns that it sees", fixed=_JUDGED)
+    ] = ()
+    a: Annotated[
+        Text | None, TomlKey(A_COLUMN, 'a = "answer_a"', "of pairwise: the column of one answer", fixed=_JUDGED)
+    ] = None
+    b: Annotated[
+        Text | None, TomlKey(A_COLUMN, 'b = "answer_b"', "of pairwise: the column of the other one", fixed=_JUDGED)
+    ] = None
+    samples: Annotated[
+        int, Field(ge=1, le=100),
+        TomlKey(
+            "a whole number from 1 to 100", "samples = 1", "times that it is asked; of pairwise: in each order",
+            fixed=_JUDGED,
+        ),
+    ] = 1  # fmt: skip
+    probability: Annotated[Wish, one_of(WISHES, 'probability = "auto"', " | ".join(WISHES), _JUDGED)] = "auto"
+    structured: Annotated[
+        bool,
+        TomlKey(
+            "true or false", "structured = true",
+            "whether the server is asked to enforce the form of answers; false: never",
+        ),
+    ] = True  # fmt: skip
     prices: Annotated[
-        dict[Literal["input", "output", "cached", "call"], Decimal] | None, BeforeValidator(_tokens),
-        Says('prices per million tokens, such as { input = "0.15", output = "0.60" }'),
+        Annotated[dict[_Part, Annotated[Money, Field(ge=0, lt=1_000_000)]], BeforeValidator(_parts)] | None,
+        TomlKey(
+            'prices per million tokens, such as { input = "0.15", output = "0.60" }',
+            'prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list",
+            fixed="ratings were chosen and paid for by them",
+        ),
     ] = None  # fmt: skip
-    tokens_per_minute: Annotated[float | None, Field(gt=0), Says("a number above 0")] = None
-    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000), Says("a whole number from 1 to 1,000,000")] = None
-    temperature: Annotated[float | None, Field(ge=0, le=2), Says("a number from 0 to 2")] = None
-    longest: Annotated[int, Field(ge=100, le=10_000_000), Says("a whole number from 100 to 10,000,000")] = LONGEST
+    tokens_per_minute: Annotated[
+        Positive | None, TomlKey("a number above 0", "tokens_per_minute = 200000", "the service's limit")
+    ] = None
+    max_tokens: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000)] | None,
+        TomlKey(
+            "a whole number from 1 to 1,000,000", "max_tokens = 32", "of one answer; default: the template's",
+            fixed=_JUDGED,
+        ),
+    ] = None  # fmt: skip
+    temperature: Annotated[
+        Annotated[float, Field(ge=0, le=2)] | None,
+        TomlKey(
+            "a number from 0 to 2", "temperature = 0", "default: 0 for one sample, else the model's own",
+            fixed=_JUDGED,
+        ),
+    ] = None  # fmt: skip
+    longest: Annotated[
+        int, Field(ge=100, le=10_000_000),
+        TomlKey(
+            "a whole number from 100 to 10,000,000", "longest = 20000",
+            "characters of a cell; more is cut, with a note to the judge", fixed=_JUDGED,
+        ),
+    ] = LONGEST  # fmt: skip
 
-    example = (
-        ('model = "small-judge"', "a language model"),
-        ('base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint"),
-        ('key_env = "OPENAI_API_KEY"', "the variable that holds the key; the key itself stands in no file"),
-        ('judge = "binary"', "binary | likert | score | pairwise, or a template of your own"),
-        ('criterion = "It is correct."', "what is judged"),
-        ('show = ["question", "answer"]', "the columns that it sees"),
-        ('a = "answer_a"', "of pairwise: the column of one answer"),
-        ('b = "answer_b"', "of pairwise: the column of the other one"),
-        ("samples = 1", "times that it is asked; of pairwise: in each order"),
-        ('probability = "auto"', "auto | decisions | logprobs | samples | verbal | none"),
-        ("structured = true", "whether the server is asked to enforce the form of answers; false: never"),
-        ('prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list"),
-        ("tokens_per_minute = 200000", "the service's limit"),
-        ("max_tokens = 32", "of one answer; default: the template's"),
-        ("temperature = 0", "default: 0 for one sample, else the model's own"),
-        ("longest = 20000", "characters of a cell; more is cut, with a note to the judge"),
-    )
-    fixed: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(_FIXED, _JUDGED), "prices": "ratings were chosen and paid for by them",
-    }  # fmt: skip
-    leads_to = ("base_url",)
-    own_limits = True
-    quotes = True
+    own_limits: ClassVar[bool] = True
+    quotes: ClassVar[bool] = True
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that asks the model."""
         return LlmRater(self, place)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What the model is shown."""
         return columns_read(self.show, self.a, self.b)
 
     @property
-    def votes(self) -> int:
-        """The samples."""
+    def answers(self) -> int:
         return self.samples
 
     @property
     def doubts(self) -> bool:
-        """Whether a probability or several samples say how sure it is."""
         return self.probability != "none" or self.samples > 1 or self.a is not None
 
     def quote(self, place: RaterPlace) -> Quote:
-        """What items cost, by their texts."""
         spec, prices = spec_of(self, place), prices_of(self, place.memory or Forgetful())
         return Quote(lambda item: spec.quote(item, prices), spec.calls, prices.source, {_PRICES: prices.to_json()})
 
     def check(self, folder: str) -> str:
-        """What is wrong with settings that are each right for themselves; empty where nothing is."""
         kind = load(self.judge, folder).kind
         if kind == "pairwise" and not (self.a and self.b):
             return 'compares two answers; write a = "answer_a" and b = "answer_b"'
@@ -165,7 +178,6 @@ class LlmSettings(RaterKind):
         return ""
 
     def digests(self, folder: str) -> dict[str, str]:
-        """The digest of its template."""
         return {"its template": load(self.judge, folder).digest}
 
 
@@ -175,12 +187,12 @@ class LlmRater:
     def __init__(self, settings: LlmSettings, place: RaterPlace) -> None:
         memory = place.memory or Forgetful()
         client = Client(
-            settings.base_url, settings.key_env, timeout=place.timeout, concurrency=place.concurrency,
-            per_minute=place.per_minute, tokens_per_minute=settings.tokens_per_minute,
+            settings.base_url, settings.key_env, timeout=settings.timeout, concurrency=settings.concurrency,
+            per_minute=settings.per_minute, tokens_per_minute=settings.tokens_per_minute,
         )  # fmt: skip
-        prices = None if place.flat_price else prices_of(settings, memory)
+        prices = prices_of(settings, memory) if settings.is_quoted else None
         self._hard = place.strong
-        self._flat = place.flat_price
+        self._flat = not settings.is_quoted
         self._judge = Judge(spec_of(settings, place), client, prices, memory)
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:

@@ -1,79 +1,145 @@
 """People as raters: they are not called. Their questions stay open until another client brings answers."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, InvalidOperation, localcontext
-from typing import Annotated, Any, ClassVar
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from ratewise.raters.kind import A_COLUMN, TEXT, RaterKind, Says, hint
+from ratewise.raters.keys import A_COLUMN, A_TIME, COLUMNS, Money, Seconds, Share, Text, Texts, TomlKey
+from ratewise.raters.kind import RaterSpec
 
 _MOST_VOTES = 99
-_LONGEST_LEASE = 31_536_000.0
 _LONGEST_ANSWER = 3600.0
-_LARGEST_AMOUNT = 10**6
+_DEAREST_HOUR = 10**6
 _UNIT = Decimal("1e-9")
-PAID_SECONDS = {"answer_seconds": 60.0, "most_seconds": 300.0}  # by the hour: expected of an answer, and at most
 _MOST_TRAINING = 200
 _MOST_HIDDEN = 0.3  # of the questions; with more, people label little else
-_COLUMNS = tuple[Annotated[str, TEXT], ...]
+_OLD_COST = "ratings were chosen by what they could cost"
+_OLD_COLUMNS = "ratings so far compare the old columns"
+_OLD_SHARE = "rounds so far were planned with the money set aside for the old share"
+_A_SHARE = f"a number from 0 to {_MOST_HIDDEN:g}"
+_ANSWER = f"a number of seconds above 0, at most {_LONGEST_ANSWER:,.0f}"
+_AnswerTime = Annotated[float, Field(gt=0, le=_LONGEST_ANSWER)]
+_HiddenShare = Annotated[float, Field(ge=0, le=_MOST_HIDDEN)]
 
 
-def _money(value: object) -> Decimal:
-    """An amount as it is written, in text or as a number."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise hint('write it as text, such as "30"')
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        raise hint('write it as text, such as "30"') from None
-    if not amount.is_finite() or amount != amount.quantize(_UNIT):
-        raise hint("it has more than 9 decimals")
-    return amount
+class PeopleSettings(RaterSpec):
+    """Kind "people"; the price is that of an item, however many answer."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleSettings(RaterKind):
-    """The keys of kind "people"; the price is that of an item, however many answer."""
-
-    votes: Annotated[int, Field(ge=1, le=_MOST_VOTES), Says(f"a whole number from 1 to {_MOST_VOTES}")] = 1
+    votes: Annotated[
+        int, Field(ge=1, le=_MOST_VOTES),
+        TomlKey(
+            f"a whole number from 1 to {_MOST_VOTES}", "votes = 1",
+            "answers of people; the median counts (an even split: the mean)",
+            fixed="ratings so far were made of the old number of answers",
+        ),
+    ] = 1  # fmt: skip
     lease: Annotated[
-        float, Field(gt=0, le=_LONGEST_LEASE), Says(f"a number of seconds above 0, at most {_LONGEST_LEASE:,.0f}")
+        Seconds, TomlKey(A_TIME, "lease = 600", "seconds without a sign of life before others get the question")
     ] = 600.0
-    show: Annotated[_COLUMNS, Says('a list of names of columns, such as ["question", "answer"]')] = ()
-    a: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
-    b: Annotated[str | None, TEXT, Says(A_COLUMN)] = None
-    guidelines: Annotated[str | None, TEXT, Says("the path of a Markdown or text file")] = None
-    criterion: Annotated[str | None, TEXT, Says("what is judged, in a sentence")] = None
-    per_hour: Annotated[
-        Decimal | None,
-        Field(gt=0, lt=_LARGEST_AMOUNT),
-        BeforeValidator(_money),
-        Says('an amount above 0 as text, such as "30"'),
+    show: Annotated[
+        Texts,
+        TomlKey(
+            COLUMNS, 'show = ["question", "answer"]', "the columns that people see; nothing else leaves the server"
+        ),
+    ] = ()  # fmt: skip
+    a: Annotated[
+        Text | None,
+        TomlKey(A_COLUMN, 'a = "answer_a"', "of comparisons: the column of one answer", fixed=_OLD_COLUMNS),
     ] = None
+    b: Annotated[
+        Text | None,
+        TomlKey(A_COLUMN, 'b = "answer_b"', "of comparisons: the column of the other one", fixed=_OLD_COLUMNS),
+    ] = None
+    guidelines: Annotated[
+        Text | None,
+        TomlKey(
+            "the path of a Markdown or text file", 'guidelines = "guidelines.md"',
+            "what people read beside the question; `ratewise serve` shows it",
+        ),
+    ] = None  # fmt: skip
+    criterion: Annotated[
+        Text | None,
+        TomlKey("what is judged, in a sentence", 'criterion = "It is correct."', "what is judged, above the buttons"),
+    ] = None
+    per_hour: Annotated[
+        Annotated[Money, Field(gt=0, lt=_DEAREST_HOUR)] | None,
+        TomlKey(
+            'an amount above 0 as text, such as "30"', 'per_hour = "30"',
+            "pay for an hour of answering, idle pauses cut; price may be left out", fixed=_OLD_COST,
+        ),
+    ] = None  # fmt: skip
     answer_seconds: Annotated[
-        float, Field(gt=0, le=_LONGEST_ANSWER), Says(f"a number of seconds above 0, at most {_LONGEST_ANSWER:,.0f}")
-    ] = PAID_SECONDS["answer_seconds"]
+        _AnswerTime,
+        TomlKey(_ANSWER, "answer_seconds = 60", "by the hour: what an answer is expected to take", fixed=_OLD_COST),
+    ] = 60.0
     most_seconds: Annotated[
-        float, Field(gt=0, le=_LONGEST_ANSWER), Says(f"a number of seconds above 0, at most {_LONGEST_ANSWER:,.0f}")
-    ] = PAID_SECONDS["most_seconds"]
-    adjudicator: Annotated[str | None, TEXT, Says("the name of the person who decides where votes split")] = None
-    known: Annotated[str | None, TEXT, Says("the path of a table of items with known answers")] = None
-    training: Annotated[int, Field(ge=0, le=_MOST_TRAINING), Says(f"a whole number from 0 to {_MOST_TRAINING}")] = 0
-    pass_mark: Annotated[float, Field(ge=0, le=1), Says("a number from 0 to 1")] = 0.8
-    checks: Annotated[float, Field(ge=0, le=_MOST_HIDDEN), Says(f"a number from 0 to {_MOST_HIDDEN:g}")] = 0.0
-    repeats: Annotated[float, Field(ge=0, le=_MOST_HIDDEN), Says(f"a number from 0 to {_MOST_HIDDEN:g}")] = 0.0
+        _AnswerTime,
+        TomlKey(_ANSWER, "most_seconds = 300", "by the hour: what is paid of an answer at most", fixed=_OLD_COST),
+    ] = 300.0
+    adjudicator: Annotated[
+        Text | None,
+        TomlKey(
+            "the name of the person who decides where votes split", 'adjudicator = "ann"',
+            "who decides where the votes of others split", fixed="splits so far were decided by the old one",
+        ),
+    ] = None  # fmt: skip
+    known: Annotated[
+        Text | None,
+        TomlKey(
+            "the path of a table of items with known answers", 'known = "known.jsonl"',
+            "items with known answers: what people see, `expected`, `why`",
+        ),
+    ] = None  # fmt: skip
+    training: Annotated[
+        int, Field(ge=0, le=_MOST_TRAINING),
+        TomlKey(
+            f"a whole number from 0 to {_MOST_TRAINING}", "training = 5",
+            "so many known items come first, with feedback",
+        ),
+    ] = 0  # fmt: skip
+    pass_mark: Annotated[
+        Share,
+        TomlKey(
+            "a number from 0 to 1", "pass_mark = 0.8", "share of them that must be right before real questions come"
+        ),
+    ] = 0.8  # fmt: skip
+    checks: Annotated[
+        _HiddenShare,
+        TomlKey(
+            _A_SHARE, "checks = 0.05", "share of questions that are known items in disguise; paid, no votes",
+            fixed=_OLD_SHARE,
+        ),
+    ] = 0.0  # fmt: skip
+    repeats: Annotated[
+        _HiddenShare,
+        TomlKey(
+            _A_SHARE, "repeats = 0.05", "share of questions that come a second time; paid, no votes", fixed=_OLD_SHARE
+        ),
+    ] = 0.0  # fmt: skip
 
     @property
-    def paid_by_hour(self) -> bool:
-        """Whether answers are paid by the time that they take."""
-        return self.per_hour is not None
+    def answers(self) -> int:
+        return self.votes
+
+    @property
+    def referee(self) -> str | None:
+        return self.adjudicator
+
+    @property
+    def hourly(self) -> tuple[Decimal, Decimal] | None:
+        if self.per_hour is None:
+            return None
+        people = self.votes + (self.adjudicator is not None)
+        with localcontext() as context:
+            context.prec = 60
+            times = (Decimal(str(seconds)) for seconds in (self.answer_seconds, self.most_seconds))
+            usual, most = ((self.per_hour * t / 3600).quantize(_UNIT, rounding=ROUND_CEILING) for t in times)
+        return usual * people, most * people
 
     @property
     def hidden_share(self) -> float:
-        """Share of questions that are checks or repeats."""
         return self.checks + self.repeats
 
     @property
@@ -81,43 +147,11 @@ class PeopleSettings(RaterKind):
         """The columns of the two texts that are compared; None where none are."""
         return None if self.a is None or self.b is None else (self.a, self.b)
 
-    example = (
-        ("votes = 1", "answers of people; the median counts (an even split: the mean)"),
-        ("lease = 600", "seconds without a sign of life before others get the question"),
-        ('show = ["question", "answer"]', "the columns that people see; nothing else leaves the server"),
-        ('a = "answer_a"', "of comparisons: the column of one answer"),
-        ('b = "answer_b"', "of comparisons: the column of the other one"),
-        ('guidelines = "guidelines.md"', "what people read beside the question; `ratewise serve` shows it"),
-        ('criterion = "It is correct."', "what is judged, above the buttons"),
-        ('per_hour = "30"', "pay for an hour of answering, idle pauses cut; price may be left out"),
-        ("answer_seconds = 60", "by the hour: what an answer is expected to take"),
-        ("most_seconds = 300", "by the hour: what is paid of an answer at most"),
-        ('adjudicator = "ann"', "who decides where the votes of others split"),
-        ('known = "known.jsonl"', "items with known answers: what people see, `expected`, `why`"),
-        ("training = 5", "so many known items come first, with feedback"),
-        ("pass_mark = 0.8", "share of them that must be right before real questions come"),
-        ("checks = 0.05", "share of questions that are known items in disguise; paid, no votes"),
-        ("repeats = 0.05", "share of questions that come a second time; paid, no votes"),
-    )
-    fixed: ClassVar[Mapping[str, str]] = {
-        "votes": "ratings so far were made of the old number of answers",
-        "per_hour": "ratings were chosen by what they could cost",
-        "answer_seconds": "ratings were chosen by what they could cost",
-        "most_seconds": "ratings were chosen by what they could cost",
-        "a": "ratings so far compare the old columns",
-        "b": "ratings so far compare the old columns",
-        "adjudicator": "splits so far were decided by the old one",
-        "checks": "rounds so far were planned with the money set aside for the old share",
-        "repeats": "rounds so far were planned with the money set aside for the old share",
-    }
-
     @property
     def reads(self) -> tuple[str, ...]:
-        """What people see."""
         return (*self.show, *(self.sides or ()))
 
     def check(self, folder: str) -> str:
-        """What is wrong with the settings together; empty where nothing is."""
         if (self.a is None) != (self.b is None):
             return 'a and b go together; name both columns, as in a = "answer_a" and b = "answer_b"'
         if self.per_hour is not None and self.most_seconds < self.answer_seconds:
@@ -135,16 +169,3 @@ class PeopleSettings(RaterKind):
         if self.guidelines is not None and not os.path.isfile(os.path.join(folder, self.guidelines)):
             return f"guidelines = {self.guidelines!r} is no file beside the TOML; write it, or take the line out"
         return ""
-
-
-def hourly_prices(keys: Mapping[str, Any]) -> tuple[Decimal, Decimal] | None:
-    """What an item is expected to cost by the hour, and the most it can; None where people are paid by the answer."""
-    hour = keys.get("per_hour") if keys.get("kind") == "people" else None
-    if hour is None:
-        return None
-    people = keys.get("votes", 1) + (keys.get("adjudicator") is not None)
-    times = (keys.get(name, PAID_SECONDS[name]) for name in ("answer_seconds", "most_seconds"))
-    with localcontext() as context:
-        context.prec = 60
-        each = [(hour * Decimal(str(s)) / 3600).quantize(_UNIT, rounding=ROUND_CEILING) for s in times]
-    return each[0] * people, each[1] * people

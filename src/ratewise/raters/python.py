@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import RaterKind, RaterPlace, Says, hint, module_file
+from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
+from ratewise.raters.kind import RaterPlace, RaterSpec, module_file
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 from ratewise.raters.text import safe_reason, secrets_of, short
 
@@ -31,25 +32,21 @@ def _import_path(value: str) -> str:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonSettings(RaterKind):
-    """The keys of kind "python"."""
+class PythonSettings(RaterSpec):
+    """Kind "python"."""
 
     function: Annotated[
-        str, AfterValidator(_import_path), Says('text such as "my_raters:judge"', 'function = "my_raters:judge"')
-    ]
-
-    example = (
-        ('function = "my_raters:judge"', "a function in my_raters.py that takes an item and returns its rating"),
-    )
-    leads_to = ("function",)
+        str, AfterValidator(_import_path),
+        TomlKey(
+            'text such as "my_raters:judge"', 'function = "my_raters:judge"',
+            "a function in my_raters.py that takes an item and returns its rating", note=STILL_THE_SAME,
+        ),
+    ]  # fmt: skip
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that calls the function."""
         return PythonRater(self.function, folder=place.folder)
 
     def sources(self, folder: str) -> tuple[str, ...]:
-        """The file of the function's module."""
         return module_file(self.function, folder)
 
 

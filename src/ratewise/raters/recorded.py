@@ -7,26 +7,29 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from ratewise.errors import InputError
-from ratewise.raters.kind import TEXT, RaterKind, RaterPlace, Reread, Says
+from ratewise.raters.keys import STILL_THE_SAME, Text, TomlKey
+from ratewise.raters.kind import RaterPlace, RaterSpec, Reread
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, read_object, read_reply
 from ratewise.raters.text import short
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedSettings(RaterKind):
-    """The keys of kind "recorded"."""
+class RecordedSettings(RaterSpec):
+    """Kind "recorded"."""
 
-    file: Annotated[str, TEXT, Says("the path of a file, as text", 'file = "answers.jsonl"')]
+    file: Annotated[
+        Text,
+        TomlKey(
+            "the path of a file, as text", 'file = "answers.jsonl"', "answers that were recorded before",
+            note=STILL_THE_SAME,
+        ),
+    ]  # fmt: skip
 
-    example = (('file = "answers.jsonl"', "answers that were recorded before"),)
-    leads_to = ("file",)
-    is_written = True
+    is_written: ClassVar[bool] = True
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that plays the file."""
         return RecordedRater(os.path.join(place.folder, self.file))
 
     def reread(self, folder: str) -> Reread:

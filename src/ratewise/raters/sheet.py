@@ -1,27 +1,32 @@
 """A sheet: questions go to a file that people fill in, and their answers come back with it."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from ratewise.raters.kind import TEXT, RaterKind, Says
+from ratewise.raters.keys import COLUMNS, Text, Texts, TomlKey
+from ratewise.raters.kind import RaterSpec
 
-_COLUMNS = tuple[Annotated[str, TEXT], ...]
 
+class SheetSettings(RaterSpec):
+    """Kind "sheet"."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SheetSettings(RaterKind):
-    """The keys of kind "sheet"."""
-
-    sheets: Annotated[str, TEXT, Says('how the names of the sheets begin, such as "questions"')] = "questions"
-    show: Annotated[_COLUMNS, Says('a list of names of columns, such as ["question", "answer"]')] = ()
-
-    example = (
-        ('sheets = "questions"', "questions-1.csv is written; fill it in, and run again"),
-        ('show = ["prompt"]', "what the sheet shows; default: all that tell neither ratings nor systems"),
-    )
-    flat_price = True
+    sheets: Annotated[
+        Text,
+        TomlKey(
+            'how the names of the sheets begin, such as "questions"', 'sheets = "questions"',
+            "questions-1.csv is written; fill it in, and run again",
+        ),
+    ] = "questions"  # fmt: skip
+    show: Annotated[
+        Texts,
+        TomlKey(
+            COLUMNS, 'show = ["prompt"]', "what the sheet shows; default: all that tell neither ratings nor systems"
+        ),
+    ] = ()  # fmt: skip
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """What the sheet shows."""
         return self.show
+
+    @property
+    def flat_price(self) -> bool:
+        return True

@@ -3,71 +3,58 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import Field
 
 from ratewise.errors import InputError
 from ratewise.learn.networks import TrainedModel, check_folder
 from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
-from ratewise.raters.kind import TEXT, Knows, RaterKind, RaterPlace, Says, hint
+from ratewise.raters.keys import Money, Text, TomlKey, one_of
+from ratewise.raters.kind import Batch, Knows, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 
-_DEVICES = ("auto", "cpu", "cuda")
 _DEAREST = 1_000_000  # an hour
 _SECONDS = 3600
 _PLACES = Decimal("1e-12")  # of a price by the time that it took
 
 
-def _device(value: str) -> str:
-    if value not in _DEVICES:
-        raise hint("one of auto, cpu and cuda")
-    return value
+class TrainedSettings(RaterSpec):
+    """Kind "trained"."""
 
-
-def _per_hour(value: str) -> str:
-    try:
-        amount = Decimal(value)
-    except InvalidOperation:
-        amount = Decimal(0)
-    if not (amount.is_finite() and 0 < amount < _DEAREST):
-        raise hint('write digits and a point, such as "2.50"')
-    return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedSettings(RaterKind):
-    """The keys of kind "trained"."""
-
-    path: Annotated[str, TEXT, Says("the folder that ratewise train has written, as text", 'path = "judge/"')]
+    batch: Batch = 64
+    path: Annotated[
+        Text,
+        TomlKey(
+            "the folder that ratewise train has written, as text", 'path = "judge/"',
+            "the folder that ratewise train has written", fixed="the ratings so far came from the old one",
+        ),
+    ]  # fmt: skip
     per_hour: Annotated[
-        str | None, TEXT, AfterValidator(_per_hour), Says('an amount above 0, as text such as "2.50"')
-    ] = None  # of the machine; the price is then what one rating is expected to cost
-    device: Annotated[str, AfterValidator(_device), Says('"auto", "cpu" or "cuda"')] = "auto"
-
-    example = (
-        ('path = "judge/"', "the folder that ratewise train has written"),
-        ('per_hour = "2.50"', "of its machine; price is then what to expect"),
-        ('device = "auto"', "auto | cpu | cuda"),
-    )
-    batch = 64
-    fixed: ClassVar[Mapping[str, str]] = {"path": "the ratings so far came from the old one"}
-    doubts = True
+        Annotated[Money, Field(gt=0, lt=_DEAREST)] | None,
+        TomlKey(
+            f'an amount above 0 and below {_DEAREST:,}, such as "2.50"', 'per_hour = "2.50"',
+            "of its machine; price is then what to expect",
+        ),
+    ] = None  # fmt: skip
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], one_of(("auto", "cpu", "cuda"), 'device = "auto"', "auto | cpu | cuda")
+    ] = "auto"
 
     def make(self, place: RaterPlace) -> Rater:
-        """The rater that asks the model."""
         return TrainedRater(self, place)
 
     @property
+    def doubts(self) -> bool:
+        return True
+
+    @property
     def flat_price(self) -> bool:
-        """Whether the time that the machine takes is not counted."""
-        return self.per_hour is None
+        return self.per_hour is None  # else the time that the machine takes counts
 
     def check(self, folder: str) -> str:
-        """What is wrong with the model's folder."""
         try:
             check_folder(folder_of(self, folder))
         except InputError as error:
@@ -75,11 +62,9 @@ class TrainedSettings(RaterKind):
         return ""
 
     def sources(self, folder: str) -> tuple[str, ...]:
-        """The model's settings and its card."""
         return tuple(str(folder_of(self, folder) / name) for name in (SETTINGS, CARD))
 
     def knows(self, folder: str) -> Knows:
-        """The items that it was trained on."""
         return knows_of(folder_of(self, folder))
 
 
@@ -91,7 +76,7 @@ class TrainedRater:
     """
 
     def __init__(self, settings: TrainedSettings, place: RaterPlace) -> None:
-        self._per_hour = None if settings.per_hour is None else Decimal(settings.per_hour)
+        self._per_hour = settings.per_hour
         self._folder, self._device = folder_of(settings, place.folder), settings.device
         self._names = read_settings(self._folder).text
         self._model: TrainedModel | None = None

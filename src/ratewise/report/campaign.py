@@ -8,7 +8,6 @@ from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.spec.spec import RaterSpec
 from ratewise.campaign.status import IF_YOU_LOOK, Status, ends_of
 from ratewise.core.document import (
     Bullets,
@@ -26,6 +25,7 @@ from ratewise.core.document import (
 )
 from ratewise.core.estimate import Estimate
 from ratewise.questions.goal import within
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
 from ratewise.report.page import page, svg_of
@@ -153,8 +153,8 @@ def _raters(now: Snapshot) -> list[Part]:
 def _price(rater: RaterSpec) -> str:
     if rater.price is None:
         return "by tokens" if rater.price_column is None else f"by item, column {rater.price_column}"
-    if isinstance(rater.settings, PeopleSettings) and rater.settings.per_hour is not None:
-        return f"{rater.settings.per_hour:f} an hour, at most {rater.max_price:f} an item"
+    if isinstance(rater, PeopleSettings) and rater.per_hour is not None:
+        return f"{rater.per_hour:f} an hour, at most {rater.max_price:f} an item"
     most = f", at most {rater.max_price:f}" if rater.max_price is not None and rater.max_price != rater.price else ""
     return f"{rater.price:f}{most}"
 

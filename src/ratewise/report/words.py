@@ -53,7 +53,7 @@ def finding(spec: Spec, found: Estimate) -> str:
 def compared(spec: Spec) -> tuple[str, str]:
     """The two that are compared: the columns that their texts stand in, where a rater names them."""
     for rater in reversed(spec.raters):
-        a, b = (getattr(rater.settings, side, None) for side in ("a", "b"))
+        a, b = (getattr(rater, side, None) for side in ("a", "b"))
         if a is not None and b is not None:
             return str(a), str(b)
     return "the first of the two", "the second"

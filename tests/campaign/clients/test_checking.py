@@ -10,7 +10,7 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.people import agrees, known_items
 from ratewise.campaign.clients.respondents import Respondent
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.errors import RatewiseError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
@@ -218,7 +218,7 @@ def test_what_is_wrong_with_known_items_is_said(tmp_path, keys, word):
     for name, rows in (("known", KNOWN), ("wrong", [{**KNOWN[0], "expected": "maybe"}]), ("empty", [])):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "c.toml").write_text(TOML.format(kind="binary", rating="", more=SHOW, store='"c.sqlite"'))
-    settings = PeopleSettings(**{"show": ("question", "answer"), **keys})
+    settings = PeopleSettings(name="r", kind="people", **{"show": ("question", "answer"), **keys})
     said = settings.check(str(tmp_path))
     if not said:
         with pytest.raises(RatewiseError) as refused:
@@ -230,7 +230,7 @@ def test_what_is_wrong_with_known_items_is_said(tmp_path, keys, word):
 def test_cells_of_known_items_are_of_the_kind_that_items_have(tmp_path):
     (tmp_path / "known.csv").write_text("question,answer,expected\n7,8,yes\n")
     (tmp_path / "c.toml").write_text(TOML.format(kind="binary", rating="", more=SHOW, store='"c.sqlite"'))
-    settings = PeopleSettings(show=("question", "answer"), known="known.csv", training=1)
+    settings = PeopleSettings(name="r", kind="people", show=("question", "answer"), known="known.csv", training=1)
     [found] = known_items(Respondent(read_spec(tmp_path / "c.toml"), 1), settings, {"question": 3, "answer": "text"})
     assert (found.row, found.expected) == ({"question": 7, "answer": "8"}, 1.0)
 

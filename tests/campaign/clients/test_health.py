@@ -6,7 +6,7 @@ Whole campaigns: faults/test_broken_raters.py.
 import pytest
 
 from ratewise.campaign.clients.callers import DOWN, FIRST, Health, kind_of
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.store.queue import Claim, Outcome
 
 from ..making import judged, write

@@ -1,12 +1,11 @@
 """What an answer or a failure comes to: a number on the scale, what is paid, and whether it is asked again."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from ratewise.campaign.outcomes import lost, outcome_of, reserved
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.raters.protocol import Answer, Failure
 from ratewise.raters.python import PythonSettings
 from ratewise.store.money import to_units
@@ -38,8 +37,8 @@ def test_what_is_not_on_the_scale_is_a_failure_paid_as_an_answer(spec):
     """It is asked for again, unless it stands in a file, where it stays as it is."""
     found = outcome_of(spec, claim(), Answer("perhaps"))
     assert (found.failed, found.off_scale, found.paid, found.again) == (True, True, ONE, None)
-    function = replace(spec.raters[1], kind="python", settings=PythonSettings(function="m:f"))
-    asked = replace(spec, raters=(spec.raters[0], function))
+    function = PythonSettings(name="r", kind="python", function="m:f", price=1).priced()
+    asked = spec.model_copy(update={"raters": (spec.raters[0], function)})
     assert outcome_of(asked, claim(), Answer("perhaps")).again == ONE
     assert not outcome_of(spec, claim(), Failure("busy")).off_scale
 

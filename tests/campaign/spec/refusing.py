@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.errors import SpecError
 
 TOP = "seed = 7\n"

@@ -3,8 +3,10 @@
 import pytest
 
 from ratewise.campaign.spec.changes import changes
-from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys
+from ratewise.campaign.spec.read import TABLES, spec_of
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec
+from ratewise.raters.keys import keys_of
+from ratewise.raters.kinds import rater_keys
 
 TOP = {
     "name": "bot", "seed": 7, "method": "auto", "estimand": "pool", "level": 0.95, "store": "bot.sqlite",
@@ -60,7 +62,7 @@ TAKEN = [
     ("raters.machine.base_url", "http://127.0.0.1:2/v1",
      'raters.machine.base_url from "http://127.0.0.1:1/v1" to "http://127.0.0.1:2/v1"' + SAME),
     ("raters.small.device", "cpu", 'raters.small.device from "auto" to "cpu"'),
-    ("raters.small.per_hour", "2.50", 'raters.small.per_hour from none to "2.50"'),
+    ("raters.small.per_hour", "2.50", 'raters.small.per_hour from none to 2.5'),
     ("raters.machine.key_env", "KEY", 'raters.machine.key_env from none to "KEY"'),
     ("raters.crowd.known", "k.csv", 'raters.crowd.known from none to "k.csv"'),
     ("raters.crowd.training", 5, "raters.crowd.training from 0 to 5"),
@@ -132,7 +134,7 @@ def spec(key=None, value=None, raters=RATERS):
         table[last] = value
         if value is None:
             del table[last]
-    return Spec.from_dict({**document, "raters": list(parts.values())}, "bot.toml")
+    return spec_of({**document, "raters": list(parts.values())}, "bot.toml")
 
 
 def told(old, new):
@@ -159,7 +161,7 @@ def test_nothing_has_changed_and_the_store_may_move():
 def test_every_key_has_been_tried():
     tried = {key.replace("raters.", "").split(".")[-1] for key, *_ in TAKEN + REFUSED}
     legal = {name for record in (Spec, ItemsSpec, Goal) for name in keys_of(record)} | set(rater_keys())
-    assert legal - tried == {"store", "within"}
+    assert legal - tried == {"store", "within", "teacher", *TABLES}
 
 
 def test_a_half_width_takes_the_place_of_a_standard_error():
@@ -188,7 +190,7 @@ def test_raters_keep_their_number_and_order():
 
 def test_all_changes_are_told_at_once():
     new = spec(raters={**RATERS, "tape": {**RATERS["tape"], "price": "3", "timeout": 5}}).to_dict()
-    new = Spec.from_dict({**new, "seed": 9, "level": 0.5}, "bot.toml")
+    new = spec_of({**new, "seed": 9, "level": 0.5}, "bot.toml")
     assert told(spec(), new) == (
         ["level from 0.95 to 0.5", "raters.tape.timeout from 60.0 to 5.0"],
         ["seed from 7 to 9: the draws would be others", "raters.tape.price from 2 to 3" + PAID],

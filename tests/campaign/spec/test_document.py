@@ -7,10 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratewise.campaign.spec.example import EXAMPLE
-from ratewise.campaign.spec.fields import keys_of
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec, rater_keys, read_spec
+from ratewise.campaign.spec.read import read_spec, spec_of
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, Spec
 from ratewise.campaign.spec.toml import line_numbers, line_of
 from ratewise.errors import SpecError
+from ratewise.raters.keys import keys_of
+from ratewise.raters.kinds import rater_keys
 
 
 def refused(folder, text):
@@ -46,6 +48,21 @@ SYNTAX = [
 def test_what_is_not_toml_is_told_with_line_and_column(tmp_path, text, start):
     [mistake] = refused(tmp_path, text)
     assert mistake.startswith(f"c.toml:{start}")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("[items]", "[items"), ("[goal]", "[goal]]"), ("[[raters]]\nname", "[[raters]\nname"),
+        ('kind = "binary"', "kind = binary"), ('budget = "200"', 'budget = "200'), ("seed = 7", "seed: 7"),
+        ('price = "1"', 'price = "1" # ok\n   price = "1"'), ('table = "items.csv"', "table = items.csv"),
+        ("seed = 7", "seed = 7\n\x00"), ("seed = 7", 'seed = 7\nname = """bot'), ("seed = 7", "seed = 7\r\nname = b"),
+    ],
+)  # fmt: skip
+def test_a_slip_of_the_pen_is_told_where_it_is(tmp_path, good, bad):
+    [mistake] = refused(tmp_path, EXAMPLE.replace(good, bad, 1))
+    wrong = next(n for n, line in enumerate(EXAMPLE.split("\n"), start=1) if good.split("\n")[0] in line)
+    assert wrong <= int(mistake.split(":")[1]) <= wrong + 1, mistake
 
 
 def test_hostile_values_are_refused_in_plain_words(tmp_path):
@@ -150,7 +167,7 @@ junk = st.recursive(
 @given(st.dictionaries(st.sampled_from(LEGAL), junk))
 def test_junk_is_refused_in_lines_that_can_be_printed(document):
     with pytest.raises(SpecError) as caught:
-        Spec.from_dict(document, "c.toml")
+        spec_of(document, "c.toml")
     assert all(mistake.isprintable() for mistake in caught.value.mistakes)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.guess import begin_from, toml_text
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.errors import InputError, SpecError
 from ratewise.tables import read_table, write_table
 
@@ -153,8 +153,8 @@ def test_people_are_asked_where_only_machines_gave_verdicts(tmp_path, log):
     spec = read_spec(str(tmp_path / "c.toml"))
     strong = spec.raters[-1]
     assert (begun.guess.strong, strong.name, strong.kind) == (None, "human", "sheet")
-    assert {"prompt", "answer"} <= set(strong.settings.show)
-    assert not {"system", "score", "success", "exact_match"} & set(strong.settings.show)
+    assert {"prompt", "answer"} <= set(strong.show)
+    assert not {"system", "score", "success", "exact_match"} & set(strong.show)
 
 
 def test_scores_that_people_gave_in_another_tool_are_strong(tmp_path):

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.errors import InputError, SpecError
 
 from .refusing import GOAL, HUMAN, ITEMS, RATING, TOP, refused
@@ -151,7 +151,7 @@ VALUES = [
     (
         in_goal,
         'budget = "0.99"',
-        "goal.budget is smaller than one strong rating: 0.99 against 1 for raters.human; raise it "
+        "goal.budget is smaller than one strong rating: 0.99 against 1 for rater 'human'; raise it "
         "or choose a cheaper strong rater",
     ),
     (in_goal, "target_se = 0", "goal.target_se must be a number above 0; got 0"),
@@ -193,7 +193,7 @@ def test_each_value_is_checked(tmp_path, table, text, sentence):
 
 def test_the_budget_must_pay_what_the_strong_rater_may_cost(tmp_path):
     dear = TOP + ITEMS + RATING + GOAL + HUMAN + 'max_price = "200.01"\n'
-    assert "200 against 200.01 for raters.human" in refused(tmp_path, dear)[0]
+    assert "200 against 200.01 for rater 'human'" in refused(tmp_path, dear)[0]
     (tmp_path / "fine.toml").write_text(dear.replace("200.01", "200"))
     assert read_spec(tmp_path / "fine.toml").strong.max_price == 200
 
@@ -236,17 +236,29 @@ timeout = -1
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path):
+    """First those of single keys, and where there is none, what does not fit together."""
     mistakes = refused(tmp_path, ALL)
     assert [mistake.split(" ")[:2] for mistake in mistakes] == [
         ["c.toml:1:", "name"], ["c.toml:2:", "level"], ["c.toml:3:", "bugdet"], ["c.toml:6:", "items.tabel"],
-        ["c.toml:11:", "rating.high"], ["c.toml:11:", "rating.high"], ["c.toml:14:", "goal.target_se"],
-        ["c.toml:16:", "raters[1].function"], ["c.toml:19:", "raters[1].column"], ["c.toml:21:", "raters[1].max_price"],
-        ["c.toml:23:", "raters[2].column"], ["c.toml:23:", "raters[2].price"], ["c.toml:24:", "raters[2].name"],
-        ["c.toml:26:", "raters[2].timeout"], ["c.toml:", "seed"],
+        ["c.toml:14:", "goal.target_se"], ["c.toml:16:", "raters[1].function"], ["c.toml:19:", "raters[1].column"],
+        ["c.toml:23:", "raters[2].column"], ["c.toml:26:", "raters[2].timeout"], ["c.toml:", "seed"],
     ]  # fmt: skip
     with pytest.raises(SpecError) as caught:
         read_spec(tmp_path / "c.toml")
-    assert str(caught.value).split("\n") == ["15 mistakes:", *(f"{tmp_path}/{mistake}" for mistake in mistakes)]
+    assert str(caught.value).split("\n") == ["10 mistakes:", *(f"{tmp_path}/{mistake}" for mistake in mistakes)]
+
+
+def test_all_that_does_not_fit_together_is_told_at_once(tmp_path):
+    text = ALL
+    for wrong, right in (
+        ('"a b"', '"a"'), ("nan", "0.9"), ("bugdet = 3", "seed = 3"), ("tabel", "table"), ('"0.1"', "0.1"),
+        ('column = "j"', 'function = "m:f"'), ("timeout = -1", 'column = "human"'),
+    ):  # fmt: skip
+        text = text.replace(wrong, right)
+    assert [mistake.split(" ")[:2] for mistake in refused(tmp_path, text)] == [
+        ["c.toml:11:", "rating.high"], ["c.toml:11:", "rating.high"], ["c.toml:21:", "raters[1].max_price"],
+        ["c.toml:23:", "raters[2].price"], ["c.toml:24:", "raters[2].name"],
+    ]  # fmt: skip
 
 
 def test_one_mistake_is_one_line():

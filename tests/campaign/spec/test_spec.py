@@ -1,6 +1,5 @@
 """CAMPAIGN.toml as a record: every default in its place, exact amounts, and the same record back from JSON."""
 
-import dataclasses
 import json
 import time
 from datetime import UTC, datetime
@@ -10,8 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from ratewise.campaign.spec.spec import Goal, ItemsSpec, RaterSpec, Spec, legal_name, read_spec
+from ratewise.campaign.spec.read import legal_name, read_spec, spec_of
+from ratewise.campaign.spec.spec import Goal, ItemsSpec, RatingSpec, Spec
 from ratewise.errors import SpecError
 from ratewise.raters.column import ColumnSettings
 from ratewise.raters.command import CommandSettings
@@ -93,15 +94,15 @@ def read(folder: Path, text: str, name: str = "campaign.toml") -> Spec:
 
 def test_every_default_is_filled_in(tmp_path):
     spec = read(tmp_path, SMALL, "my bot!.v2.toml")
-    human = RaterSpec(
-        name="human", kind="column", settings=ColumnSettings(column="human"), price=Decimal(1),
+    human = ColumnSettings(
+        name="human", kind="column", column="human", price=Decimal(1),
         max_price=Decimal(1), failed_price=Decimal(1), concurrency=1, batch=2000,
         timeout=60.0, attempts=3, backoff=1.0, per_minute=None, lost_calls="ask again",
     )  # fmt: skip
     assert spec == Spec(
         name="my-bot-v2", seed=7, method="auto", estimand="pool", level=0.95, store="my-bot-v2.sqlite",
         items=ItemsSpec(table="items.csv", id=None, features=(), uncertainty=None),
-        scale=RatingScale("binary", 0.0, 1.0), goal=Goal(budget=Decimal(200), target_se=None, deadline=None),
+        rating=RatingSpec(kind="binary"), goal=Goal(budget=Decimal(200), target_se=None, deadline=None),
         raters=(human,), path=tmp_path / "my bot!.v2.toml",
     )  # fmt: skip
     assert (spec.folder, spec.table_path) == (tmp_path, tmp_path / "items.csv")
@@ -116,21 +117,21 @@ def test_everything_that_is_given_is_taken(tmp_path):
     assert spec.scale == RatingScale("likert", 1.0, 5.0)
     assert spec.goal == Goal(budget=Decimal("200.1"), target_se=0.01, deadline=datetime(2026, 12, 1, 16, tzinfo=UTC))
     judge, second, replayed = spec.raters
-    assert judge == RaterSpec(
-        name="judge", kind="python", settings=PythonSettings(function="my_raters.llm:judge"), price=Decimal("0.01"),
+    assert judge == PythonSettings(
+        name="judge", kind="python", function="my_raters.llm:judge", price=Decimal("0.01"),
         max_price=Decimal("0.05"), failed_price=Decimal(0), concurrency=4, batch=3,
         timeout=30.0, attempts=5, backoff=0.0, per_minute=600.0,
         lost_calls="count as paid",
     )  # fmt: skip
-    assert second == RaterSpec(
+    assert second == CommandSettings(
         name="second",
         kind="command",
-        settings=CommandSettings(command=("python", "judge.py")),
+        command=("python", "judge.py"),
         price_column="cost",
         batch=16,
     )
     assert (second.price, second.max_price, second.failed_price) == (None, None, None)  # the item's own
-    assert (replayed.settings.file, replayed.batch, replayed.price) == ("answers.jsonl", 1, Decimal("0.0000001"))
+    assert (replayed.file, replayed.batch, replayed.price) == ("answers.jsonl", 1, Decimal("0.0000001"))
     assert (replayed.max_price, replayed.failed_price) == (Decimal(3), replayed.price)
     assert (spec.weak, spec.strong, len(spec.raters)) == (judge, replayed, 3)
 
@@ -138,8 +139,8 @@ def test_everything_that_is_given_is_taken(tmp_path):
 def test_records_are_frozen(tmp_path):
     spec = read(tmp_path, FULL)
     for record in (spec, spec.items, spec.goal, spec.strong):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(record, dataclasses.fields(record)[0].name, "x")
+        with pytest.raises(ValidationError):
+            setattr(record, next(iter(type(record).model_fields)), "x")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_a_relative_path_is_kept_from_the_root(tmp_path, monkeypatch):
     (tmp_path / "c.toml").write_text(SMALL)
     spec = read_spec("c.toml")
     assert spec.path == tmp_path / "c.toml"
-    absolute = dataclasses.replace(spec, items=ItemsSpec(table="/data/items.csv"))
+    absolute = spec.model_copy(update={"items": ItemsSpec(table="/data/items.csv")})
     assert absolute.table_path == Path("/data/items.csv")
 
 
@@ -207,13 +208,13 @@ def test_a_spec_comes_back_from_json(tmp_path, text):
     spec = read(tmp_path, text)
     document = json.loads(json.dumps(spec.to_dict(), allow_nan=False))
     assert "path" not in document
-    assert Spec.from_dict(document, spec.path) == spec
-    assert Spec.from_dict(document, spec.path).to_dict() == document
+    assert spec_of(document, spec.path) == spec
+    assert spec_of(document, spec.path).to_dict() == document
 
 
 def test_json_has_amounts_as_text_and_moments_in_iso(tmp_path):
     document = read(tmp_path, FULL).to_dict()
-    assert document["goal"] == {"budget": "200.1", "target_se": 0.01, "deadline": "2026-12-01T16:00:00+00:00"}
+    assert document["goal"] == {"budget": "200.1", "target_se": 0.01, "deadline": "2026-12-01T16:00:00Z"}
     assert document["raters"][2]["price"] == "0.0000001"
     assert document["rating"] == {"kind": "likert", "low": 1.0, "high": 5.0}
 
@@ -222,13 +223,13 @@ def test_null_in_json_is_nothing(tmp_path):
     spec = read(tmp_path, SMALL)
     document = spec.to_dict()
     document["goal"]["deadline"] = document["items"]["id"] = document["raters"][0]["per_minute"] = None
-    assert Spec.from_dict(document, spec.path) == spec
+    assert spec_of(document, spec.path) == spec
 
 
 def test_json_that_is_no_spec_is_refused_without_lines(tmp_path):
     document = {**read(tmp_path, SMALL).to_dict(), "seed": "7", "goal": {"budget": "200", "deadline": "tomorrow"}}
     with pytest.raises(SpecError) as caught:
-        Spec.from_dict(document, "old.toml")
+        spec_of(document, "old.toml")
     assert caught.value.mistakes == (
         "old.toml: seed must be a whole number from 0 to 2^63 − 1; got the text \"7\"; leave the quotes out",
         "old.toml: goal.deadline must be a date-time, such as 2026-12-01T18:00:00Z; got the text \"tomorrow\"; "
@@ -277,8 +278,8 @@ def documents(draw):
 @settings(max_examples=40, deadline=None)
 @given(documents())
 def test_every_spec_survives_json(document):
-    spec = Spec.from_dict(document, "/somewhere/campaign.toml")
-    assert Spec.from_dict(json.loads(json.dumps(spec.to_dict())), spec.path) == spec
+    spec = spec_of(document, "/somewhere/campaign.toml")
+    assert spec_of(json.loads(json.dumps(spec.to_dict())), spec.path) == spec
 
 
 @settings(max_examples=40, deadline=None)
@@ -288,6 +289,6 @@ def test_every_legal_amount_comes_back_exactly(amount):
         "seed": 1, "items": {"table": "t.csv"}, "rating": {"kind": "binary"}, "goal": {"budget": amount},
         "raters": [{"name": "h", "kind": "column", "column": "h", "price": "0"}],
     }  # fmt: skip
-    spec = Spec.from_dict(document, "c.toml")
+    spec = spec_of(document, "c.toml")
     assert spec.goal.budget == Decimal(amount)
     assert spec.to_dict()["goal"]["budget"] == (amount.rstrip("0").rstrip(".") if "." in amount else amount)

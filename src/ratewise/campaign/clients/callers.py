@@ -26,9 +26,10 @@ from functools import partial
 from ratewise.campaign.clients.patience import Patience, kept_line
 from ratewise.campaign.outcomes import list_price, lost, outcome_of, reserved
 from ratewise.campaign.raters import fact_name
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.protocol import Question
 from ratewise.store.money import shown, to_units
 from ratewise.store.queue import ANSWERED, Claim, Outcome
@@ -119,7 +120,7 @@ class Health:
     @property
     def _is_local(self) -> bool:
         """Whether it is a column, which is free and cannot be down."""
-        return self.rater.settings.flat_price
+        return self.rater.flat_price
 
     # What it answers
 

@@ -107,20 +107,20 @@ def write_questions(spec: Spec, desk: Desk, path: str, *, rater: str | None = No
         config, columns = os.path.splitext(path)[0] + ".xml", list(questions[0][1])
         check_output(spec, config)
         write_text(path, label_studio.tasks_of(questions, columns))
-        write_text(config, labelling_config(columns, spec.scale, each.settings.criterion or ""))
+        write_text(config, labelling_config(columns, spec.scale, each.rater.criterion or ""))
         files = (path, config)
     else:
         write_sheet(questions, path)
     if hold:
         name, positions = f"file {os.path.basename(path)}", [claim.position for claim in claims]
-        desk.hold(each.step, positions, name, seconds=3600.0 * hold, votes=each.settings.votes)
+        desk.hold(each.step, positions, name, seconds=3600.0 * hold, votes=each.rater.votes)
     return SentOut(files, len(questions), hold)
 
 
 def _free(each: Respondent, desk: Desk) -> list[Claim]:
     """Questions that want more answers than they have, or than people have in hand."""
     taken = desk.taken(each.step)
-    found = [claim for claim in desk.open(each.step) if taken.get(claim.position, 0) < each.settings.votes]
+    found = [claim for claim in desk.open(each.step) if taken.get(claim.position, 0) < each.rater.votes]
     if not found:
         raise InputError(
             "no question is open that nobody has in hand, so there is nothing to write; `ratewise run "

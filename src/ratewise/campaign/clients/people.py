@@ -137,7 +137,7 @@ class Checking:
 
     @property
     def settings(self) -> PeopleSettings:
-        found: PeopleSettings = self.asked.settings
+        found: PeopleSettings = self.asked.rater
         return found
 
     @property
@@ -306,7 +306,7 @@ class Labelling:
                 f'{self.spec.path.name} has no rater of kind = "people", so nobody labels; add one under [[raters]]'
             )
         for each in self._people:
-            if self.spec.scale.kind == "pairwise" and each.settings.sides is None:
+            if self.spec.scale.kind == "pairwise" and each.rater.sides is None:
                 raise InputError(
                     f'rater {each.rater.name!r} compares two texts; name their columns: a = "answer_a" and '
                     'b = "answer_b"'
@@ -321,10 +321,10 @@ class Labelling:
             checking = self._checking(each, person)
             if checking is not None and (hidden := checking.next(person, terms)) is not None:
                 got, row = hidden
-                task = self._task(each, got.key, row, got.sides, self.clock() + each.settings.lease)
+                task = self._task(each, got.key, row, got.sides, self.clock() + each.rater.lease)
                 is_training = got.what == TRAINING
-                return replace(task, training=(-got.position, each.settings.training)) if is_training else task
-            compares = each.settings.sides is not None
+                return replace(task, training=(-got.position, each.rater.training)) if is_training else task
+            compares = each.rater.sides is not None
             real = self._desk.hand_out(person, each.step, terms, tries=each.rater.attempts, compares=compares)
             if real is not None:
                 return self._task(each, real.key, json.loads(real.claim.content), real.sides, real.until)
@@ -360,7 +360,7 @@ class Labelling:
 
     def undo(self, person: str) -> Key | None:
         """Take back this person's last answer; what is open again and what was said by their sides, or None if late."""
-        undone = self._desk.undo(person, min(each.settings.lease for each in self._people))
+        undone = self._desk.undo(person, min(each.rater.lease for each in self._people))
         if undone is None or undone.value is None or undone.sides != "ba":
             return undone
         return undone._replace(value=self._people[0].turned(undone.value))
@@ -375,7 +375,7 @@ class Labelling:
             return None
         each = self._at(row.step)
         if row.what is not None:
-            return self.clock() + float(each.settings.lease)
+            return self.clock() + float(each.rater.lease)
         return self._desk.renew(person, key, _terms(each, person))
 
     def done(self, person: str) -> int:
@@ -394,7 +394,7 @@ class Labelling:
     def guidelines(self) -> str:
         """The guidelines of all people's raters, as they stand in their files now."""
         texts = []
-        for file in filter(None, dict.fromkeys(each.settings.guidelines for each in self._people)):
+        for file in filter(None, dict.fromkeys(each.rater.guidelines for each in self._people)):
             try:
                 texts.append((self.spec.folder / file).read_text(encoding="utf-8", errors="replace"))
             except OSError:
@@ -415,15 +415,15 @@ class Labelling:
     @property
     def _checkings(self) -> dict[int, Checking]:
         """Training, checks and repeats of each step that has any."""
-        has_any = [each for each in self._people if each.settings.training or each.settings.hidden_share]
+        has_any = [each for each in self._people if each.rater.training or each.rater.hidden_share]
         return {each.step: Checking(each, self._desk, self.store.meta("campaign") or "") for each in has_any}
 
     def _checking(self, each: Respondent, person: str) -> Checking | None:
         """Those of a step; none for the person who decides where others differ."""
-        return None if decides(each.settings, person) else self._checkings.get(each.step)
+        return None if decides(each.rater, person) else self._checkings.get(each.step)
 
     def _task(self, each: Respondent, key: str, row: Mapping[str, Any], sides: str | None, until: float) -> Task:
-        scale, settings = self.spec.scale, each.settings
+        scale, settings = self.spec.scale, each.rater
         ends: dict[str, Any] = {"low": scale.low, "high": scale.high}
         if scale.words:
             ends["words"] = dict(scale.words)
@@ -434,7 +434,7 @@ class Labelling:
 
 
 def _terms(each: Respondent, person: str) -> LeaseTerms:
-    return LeaseTerms(each.settings.lease, each.settings.votes, splits=decides(each.settings, person))
+    return LeaseTerms(each.rater.lease, each.rater.votes, splits=decides(each.rater, person))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -475,7 +475,7 @@ class People:
         if claim is None or claim.attempt != attempt:
             return "was settled before"
         each = Respondent(self.spec, step)
-        if not isinstance(each.settings, PeopleSettings):
+        if not isinstance(each.rater, PeopleSettings):
             raise InputError(f"rater {each.rater.name!r} is not asked here; send the key that came with the question")
         return each.settle(self.desk, claim, self._spelled(person), PersonAnswer(each.value(rating), note))
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from ratewise.campaign.outcomes import hourly, list_price
 from ratewise.campaign.raters import rule_of
-from ratewise.campaign.spec.spec import RaterSpec, Spec
+from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.scale import RatingScale
 from ratewise.store.desk import Desk, Heard, PersonAnswer, Price, Rule
 from ratewise.store.queue import Claim
@@ -35,22 +36,17 @@ class Respondent:
     step: int
 
     @property
-    def rater(self) -> RaterSpec:
+    def rater(self) -> Any:
+        """The rater, whose keys depend on its kind."""
         return self.spec.at(self.step)
-
-    @property
-    def settings(self) -> Any:
-        return self.rater.settings
 
     @property
     def rule(self) -> Rule:
         """When its answers settle a question."""
-        return rule_of(self.settings)
+        return rule_of(self.rater)
 
     def price(self, claim: Claim) -> Price:
-        if self.settings.paid_by_hour:
-            return hourly(self.settings)
-        return list_price(self.spec, claim)
+        return list_price(self.spec, claim) if self.rater.hourly is None else hourly(self.rater)
 
     def number(self, written: object, *, where: str = "", hint: str = "") -> float:
         """An answer as a number; what is none is an InputError with the place and a hint."""
@@ -78,15 +74,15 @@ class Respondent:
 
         The texts of a comparison are "a" and "b", by this person's sides.
         """
-        both = getattr(self.settings, "sides", None) or ()
-        names = self.settings.show or seen(row, hidden=_telling(self.spec))
+        both = getattr(self.rater, "sides", None) or ()
+        names = self.rater.show or seen(row, hidden=_telling(self.spec))
         out = {name: row.get(name) for name in names if name not in both}
         return out | dict(zip("ab", map(row.get, both[::-1] if sides == "ba" else both), strict=False))
 
 
-def respondents(spec: Spec, settings: type) -> list[Respondent]:
-    """All raters with settings of this kind."""
-    return [Respondent(spec, step) for step in spec.steps if isinstance(spec.at(step).settings, settings)]
+def respondents(spec: Spec, kind: type[RaterSpec]) -> list[Respondent]:
+    """All raters of this kind."""
+    return [Respondent(spec, step) for step in spec.steps if isinstance(spec.at(step), kind)]
 
 
 def _telling(spec: Spec) -> set[str]:
@@ -94,7 +90,7 @@ def _telling(spec: Spec) -> set[str]:
     named = {rater.name for rater in spec.raters} | {spec.items.id or "id"}
     for rater in spec.raters:
         if rater.kind == "column":
-            named |= set(rater.settings.reads)
+            named |= set(rater.reads)
         if rater.price_column is not None:
             named.add(rater.price_column)
     if spec.start is not None:

@@ -111,7 +111,7 @@ def _write(desk: Desk, each: Respondent, found: Sequence[Sheet]) -> list[Sheet]:
     if not missing:
         return list(found)
     lost = next((sheet.file for sheet in mine if not sheet.is_there()), None)
-    file = lost or _new_name(each.spec, each.settings.sheets, len(found) + 1)
+    file = lost or _new_name(each.spec, each.rater.sheets, len(found) + 1)
     new = Sheet(each.spec.folder, file, each.step, tuple(claim.id for claim in missing))
     recorded = [*(sheet for sheet in found if sheet.file != new.file), new]
     desk.store.set_meta(_META, json.dumps([[s.file, s.step, s.ids] for s in recorded], ensure_ascii=False))

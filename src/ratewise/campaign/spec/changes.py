@@ -6,26 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.spec.fields import keys_of, plain, quoted
-from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, RaterSpec, SecretSeed, Spec, StartSpec
+from ratewise.campaign.spec.spec import SecretSeed, Spec
+from ratewise.raters.keys import TomlTable, keys_of, plain, quoted
+from ratewise.raters.kind import RaterSpec
 from ratewise.raters.text import concealed, safe_text, safe_words
 
-_SAME = "it must still be the same rater"
-_DRAWN = "items were drawn from the table as it was"
-_ORDERED = "items were put into their order by it"
-_PAID = "ratings were chosen and paid for at the old price"
-_CHOSEN = "ratings were chosen by what they could cost"
 _OLD_SCALE = "ratings so far are on the old scale"
-_TOP = {  # why a key may not change; "": it may
-    "name": "it names the store",
-    "seed": "the draws would be others",
-    "method": "the draws so far followed the old one",
-    "estimand": "it would be chosen after looking at ratings",
-    "level": "",
-    "currency": "",
-    "claim": "",
-}
-_PRICES = ("price", "price_column", "max_price", "failed_price")
+_TABLES = ("items", "goal", "rating", "raters")  # whose keys are compared one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +39,14 @@ def changes(old: Spec, new: Spec) -> list[Change]:
 
 
 def _compared(old: Spec, new: Spec) -> Iterator[Change]:
-    yield from _keys("", old, new, _TOP)
-    yield from _keys("items.", old.items, new.items, dict.fromkeys(keys_of(ItemsSpec), _DRAWN))
-    yield from _keys("", old, new, {"learner": _DRAWN, "inputs": _ORDERED, "start": _ORDERED})
-    yield Change("start.from", old.teacher, new.teacher, reason="plans went by what it taught")
-    yield from _keys("rating.", old.scale, new.scale, {"kind": "ratings so far are of the old kind"})
-    if old.scale.kind == new.scale.kind:
-        ends = dict.fromkeys(("low", "high", "positive", "words"), _OLD_SCALE)
-        yield from _keys("rating.", old.scale, new.scale, ends)
-    yield from _keys("goal.", old.goal, new.goal, dict.fromkeys(keys_of(Goal), ""))
+    for change in _keys("", old, new):
+        if change.key not in (*_TABLES, "store"):
+            yield change
+    yield from _keys("items.", old.items, new.items)
+    yield Change("rating.kind", old.scale.kind, new.scale.kind, "ratings so far are of the old kind")
+    for end in ("low", "high", "positive", "words") if old.scale.kind == new.scale.kind else ():
+        yield Change(f"rating.{end}", getattr(old.scale, end), getattr(new.scale, end), _OLD_SCALE)
+    yield from _keys("goal.", old.goal, new.goal)
     names, now = (tuple(rater.name for rater in spec.raters) for spec in (old, new))
     yield Change("raters", names, now, reason="ratings so far belong to the old ones, in their old order")
     by_name = {rater.name: rater for rater in new.raters}
@@ -70,25 +56,22 @@ def _compared(old: Spec, new: Spec) -> Iterator[Change]:
 
 
 def _rater(old: RaterSpec, new: RaterSpec) -> Iterator[Change]:
-    within, kind = f"raters.{old.name}.", type(old.settings)
-    yield from _keys(within, old, new, {"kind": "the ratings so far came from the old one"})
-    if old.kind != new.kind:  # its other keys and their defaults are another kind's
-        return
-    yield from _keys(within, old.settings, new.settings, kind.fixed)
-    yield from _keys(within, old, new, {"price": _PAID, "price_column": _PAID})
-    calls = (key for key in keys_of(RaterSpec) if key not in ("name", "kind", *_PRICES))
-    yield from _keys(within, old, new, dict.fromkeys(calls, ""))
-    for key in (key for key in keys_of(kind) if key not in kind.fixed):
-        note = _SAME if key in kind.leads_to else ""
-        yield Change(within + key, getattr(old.settings, key), getattr(new.settings, key), note=note)
-    if (old.price, old.price_column) == (new.price, new.price_column):  # else their defaults move with the price
-        yield from _keys(within, old, new, {"max_price": _CHOSEN, "failed_price": ""})
+    same_price = (old.price, old.price_column) == (new.price, new.price_column)
+    for change in _keys(f"raters.{old.name}.", old, new):
+        key = change.key.rpartition(".")[2]
+        if old.kind != new.kind and key != "kind":  # its other keys and their defaults are another kind's
+            continue
+        if same_price or key not in ("max_price", "failed_price"):  # whose defaults move with the price
+            yield change
 
 
-def _keys(within: str, old: object, new: object, reasons: Mapping[str, str]) -> Iterator[Change]:
-    """Each of the keys, with the reason why it may not change; "" where it may."""
-    for key, reason in reasons.items():
-        yield Change(within + key, getattr(old, key), getattr(new, key), reason)
+def _keys(within: str, old: TomlTable, new: TomlTable) -> Iterator[Change]:
+    """Each key that both tables have, with the reason why it may not change."""
+    theirs = keys_of(type(new))
+    for key, said in keys_of(type(old)).items():
+        if key in theirs:
+            name = "start.from" if key == "teacher" else within + key
+            yield Change(name, getattr(old, key), getattr(new, key), said.fixed, said.note)
 
 
 def _safe(value: object) -> object:
@@ -101,13 +84,13 @@ def _safe(value: object) -> object:
 def _shown(value: object) -> str:
     if value is None:
         return "none"
-    if isinstance(value, InputsSpec | StartSpec):
-        return "[" + ", ".join(f"{name} = {_shown(getattr(value, name))}" for name in value.__slots__) + "]"
     if isinstance(value, SecretSeed):
         return f"${value.env}"
+    if isinstance(value, TomlTable):
+        return "[" + ", ".join(f"{name} = {_shown(part)}" for name, part in value) + "]"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_shown, value)) + "]"
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{name} = {_shown(part)}" for name, part in value.items()) + " }"
     if isinstance(value, Decimal):
         return plain(value)

@@ -6,6 +6,7 @@ import secrets
 import numpy as np
 
 from ratewise.errors import InputError
+from ratewise.raters.keys import keys_of
 from ratewise.raters.kinds import KINDS
 from ratewise.tables import Table, read_table, write_table
 from ratewise.tables.engine import one_line
@@ -96,7 +97,9 @@ def _kind_lines() -> str:
     """The keys of every kind of rater; those of a column are in use."""
     chosen = 'kind = "column"'
     first = f"{chosen:<33} # {' | '.join(KINDS)}: who rates"
-    shown = [(name, line, what) for name, kind in KINDS.items() for line, what in kind.example]
+    shown = [
+        (name, key.example, key.what) for name, kind in KINDS.items() for key in keys_of(kind).values() if key.what
+    ]
     keys = [line.partition(" = ")[0] for _, line, _ in shown]
     lines = [
         f'{("" if name == "column" else "# ") + line:<33} # kind "{name}": {what}'

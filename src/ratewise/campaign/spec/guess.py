@@ -9,11 +9,11 @@ from decimal import Decimal
 import numpy as np
 
 from ratewise.campaign.spec.example import check_new, make_folder, new_seed, place_of
-from ratewise.campaign.spec.fields import plain
-from ratewise.campaign.spec.spec import read_spec
+from ratewise.campaign.spec.read import read_spec
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import clear_difference
+from ratewise.raters.keys import plain
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table, open_relation
 from ratewise.tables.adapters import adapted
