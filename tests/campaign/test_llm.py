@@ -241,7 +241,7 @@ def test_prices_are_those_the_campaign_began_with(campaign, server, tmp_path, mo
     opened.run()
     with opened.look() as now:
         kept = json.loads(now.store.meta("rater judge: prices"))
-    assert kept == {"input": "0.15", "output": "0.60", "cached": "0.15", "call": "0", "source": "TOML"}
+    assert kept == {"input": "0.15", "output": "0.6", "cached": "0.15", "call": "0", "source": "TOML"}
     with pytest.raises(InputError, match=r"raters\.judge\.prices from"):
         campaign(more='prices = { input = "9", output = "9" }\n')
 

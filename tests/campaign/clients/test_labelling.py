@@ -270,7 +270,7 @@ def test_a_campaign_by_the_hour_spends_no_more_than_its_budget_and_goes_on_with_
 @pytest.mark.parametrize(
     ("more", "word"),
     [
-        ('per_hour = "36"\nmax_price = "1"', "per_hour and max_price are both given"),
+        ('per_hour = "36"\nmax_price = "5"', "per_hour and max_price are both given"),
         ('per_hour = "0"', "per_hour"),
         ('per_hour = "36"\nmost_seconds = 10', "most_seconds must be at least answer_seconds"),
     ],
