@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratewise.cli.visible import in_json, visible
+from ratewise.cli.console import in_json, visible
 
 from ..campaign.making import drop_guards
 from .test_campaign import TOML, items, toml  # noqa: F401 - fixtures

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, say, texts_in_lines
+from ratewise.cli.console import STOPPED, console, live, print_json, print_notes, print_rich, say, tell, texts_in_lines
 from ratewise.cli.options import (
     argument,
     command,
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
 DIFFERS = 4  # exit code
 _HEAD = "head of the record: {}"
-
-
-def tell(found: dict[str, Any], said: str, *, json: bool) -> None:
-    """What a command did, as JSON or in words."""
-    if json:
-        print_json(found)
-    else:
-        say(said)
 
 
 @command(
@@ -74,10 +66,7 @@ def init(
         refuse(table, "--table writes a made-up table and --from uses yours; leave one of them out")
         columns["positive"] = columns["positive"] or ()
         begun = begin_from(from_table, file, format=format, **columns)
-        if json:
-            print_json(begun.to_dict())
-        else:
-            print_rich(begun_text(begun))
+        tell(begun.to_dict(), begun_text(begun), json=json)
     else:
         given = format is not None or any(value is not None for value in columns.values())
         refuse(given, "these options describe your own table; name it with --from TABLE")
@@ -120,10 +109,7 @@ def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> i
         notes, beside = now.notes[known:], beside_the_numbers(now)
         text = as_text(look_parts(now, reason=ended.reason))
     print_notes(tuple(text for _, text in notes if not text.startswith("changed: ")))
-    if json:
-        print_json({**ended.to_dict(), **beside})
-    else:
-        print_rich(text)
+    tell({**ended.to_dict(), **beside}, text, json=json)
     return STOPPED if ended.reason == Paused.STOPPED else None
 
 
@@ -163,8 +149,6 @@ def status(*, campaign: str, watch: bool | None, json: bool) -> None:
             print_rich(as_text(look_parts(now)))
             return
         from rich.live import Live
-
-        from ratewise.cli.visible import console
 
         with Live(as_text(look_parts(now)), console=console(), refresh_per_second=4) as screen:
             while now.is_running or watch:

@@ -2,21 +2,22 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ratewise.cli.console import check_picture, print_json, print_rich, show
+from ratewise.cli.console import print_json, print_rich
 from ratewise.cli.options import (
     both_ends,
     command,
-    in_format,
     option,
     refuse,
     refuse_two_outputs,
     required,
+    scale_or_none,
     words,
 )
 from ratewise.core.names import Estimand, Recalibration, RegressionMethod
 
 if TYPE_CHECKING:
     from ratewise.questions.comparison import Comparison, ManyComparisons
+    from ratewise.questions.leaderboard import Leaderboard
     from ratewise.tables import TableLike
 
 
@@ -40,25 +41,22 @@ if TYPE_CHECKING:
 def compare(
     *, table: "TableLike", system: list[str] | None, with_table: str | None, weak: str | None, strong: str | None,
     id: str | None, baseline: str | None, pool_size: float | None, low: float | None, high: float | None,
-    picture: str | None, json: bool, **options: Any,
-) -> None:  # fmt: skip
+    **options: Any,
+) -> "Comparison | ManyComparisons":  # fmt: skip
     """Compare systems, on the same items or on different ones. Shows the difference, its interval, and a sentence.
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """
-    check_picture(picture)
     options["bounds"] = both_ends(low, high)
     systems = [] if system is None else system
     if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
         refuse(strong is None, "name the column of the strong rating: --strong human")
         refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
         options |= {"weak": weak, "strong": strong, "id": id}
-        found = _in_rows(table, with_table, systems, baseline, options)
-    else:
-        unused = weak is not None or strong is not None or id is not None
-        refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
-        found = _in_columns(table, systems, baseline, options | {"pool_size": pool_size})
-    show(found, json=json, picture=picture)
+        return _in_rows(table, with_table, systems, baseline, options)
+    unused = weak is not None or strong is not None or id is not None
+    refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
+    return _in_columns(table, systems, baseline, options | {"pool_size": pool_size})
 
 
 def _in_columns(
@@ -114,33 +112,29 @@ def _in_rows(
     output=option("File for the table with --ask.", str | None, None, "--output", "-o"),
     picture=option("File for a picture of the ratings, .svg or .png."),
     id=option("Column with the rows' ids, for --ask; `id`, else the number."),
-    scale=option("Words for votes, from the second model's win to the first's: right,same,left."),
+    scale=option("Words for votes, from the second model's win to the first's: right,same,left.", read=scale_or_none),
     positive=option("Not for votes: a vote has three outcomes.", hidden=True),
 )
 def leaderboard(
-    *, table: str, format: str | None, ask: int | None, output: str | None, picture: str | None, id: str | None,
-    scale: str | None, positive: str | None, json: bool, **options: Any,
-) -> None:  # fmt: skip
+    *, table: "TableLike", ask: int | None, output: str | None, id: str | None, positive: str | None, json: bool,
+    **options: Any,
+) -> "Leaderboard | None":  # fmt: skip
     """Rank systems by votes: Bradley–Terry ratings with intervals. Weak votes on all comparisons, strong votes on some.
 
     Example: ratewise leaderboard votes.csv --weak judge --strong human
     """
     from ratewise.questions.leaderboard import leaderboard as make_leaderboard
-    from ratewise.tables import read_table
-    from ratewise.tables.words import scale_in
 
     refuse(
         positive is not None,
         "--positive is for ratings, and a vote has a winner: model_a, model_b or tie; list other words from the second "
         "model's win to the first's with --scale right,same,left",
     )
-    options["scale"] = None if scale is None else scale_in(scale)
     if ask is not None:
-        _ask(in_format(table, format), ask, output, id, options, as_json=json)
-        return
+        _ask(table, ask, output, id, options, as_json=json)
+        return None
     refuse(output is not None, "--output is for the table that --ask writes; for a picture give --picture FILE")
-    check_picture(picture)
-    show(make_leaderboard(read_table(table, format=format), **options), json=json, picture=picture)
+    return make_leaderboard(table, **options)
 
 
 def _ask(

@@ -1,10 +1,17 @@
-"""What every command shares: JSON to standard output, everything else readable, errors in one line."""
+"""What every command shares: JSON to standard output, everything else readable, errors in one line.
+
+What came from outside cannot command the terminal, and what may be a secret is not shown. Ids, names and messages of
+raters are other people's text. An escape sequence in one of them could write over the line that tells of it, so control
+characters are shown as escapes: \\x1b[2K.
+"""
 
 import json
 import math
+import re
 import sys
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +20,9 @@ from ratewise.core.messages import Message
 from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
     from ratewise.campaign.status import Status
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
@@ -20,37 +30,71 @@ _TYPED = {  # what is typed here for an argument that has another name in Python
     "bounds=(low, high)": "--low and --high", "clusters": "--cluster", "votes": "--ask", "quantile": "--at",
 }  # fmt: skip
 
+_HARMLESS = frozenset("\n\t\u200c\u200d")  # the last two join letters of scripts and emoji
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_PLAIN = re.compile(r"[\n\t -~]*")
+_IN_JSON = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """The text with everything that a terminal would obey shown as escapes."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(_shown(sign) for sign in text)
+
+
+def _shown(sign: str) -> str:
+    if sign in _HARMLESS or unicodedata.category(sign) not in _HIDDEN:
+        return sign
+    number = ord(sign)
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65536 else f"\\U{number:08x}"
+
+
+def in_json(text: str) -> str:
+    """JSON whose text holds no such sign either; it stays the same JSON."""
+    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def console(**options: Any) -> "Console":
+    """A console whose texts cannot command the terminal; its own colours still do."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Plain(Console):
+        def render(self, renderable: "RenderableType", options: "ConsoleOptions | None" = None) -> "Iterable[Segment]":
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    return Plain(**options)
+
 
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document, nothing else on standard output; what is not a finite number is null."""
-    from ratewise.cli.visible import in_json
-
     sys.stdout.write(in_json(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
     sys.stdout.flush()  # a server goes on, and whoever reads its standard output waits for this
 
 
 def print_rich(text: Any) -> None:
     """Rich text to standard output; plain and 100 columns wide where that is no terminal."""
-    from ratewise.cli.visible import console
-
     screen = console(highlight=False)
     if not screen.is_terminal:
         screen = console(highlight=False, width=120)
     screen.print(text)
 
 
-def show(found: Any, *, json: bool, picture: str | None = None, pictured: Any = None) -> None:
-    """A result on standard output, as JSON or as text; and its picture, or that of a part of it, in a file."""
+def show(found: Any, *, json: bool, picture: str | None) -> None:
+    """A result on standard output, as JSON or as text; and its picture, of a plan that of what if, in a file."""
     if picture is not None:
         from ratewise.report.pictures import picture_of, save
 
-        save(picture_of(found if pictured is None else pictured), picture)
+        save(picture_of(getattr(found, "what_if", found)), picture)
     if json:
         print_json(found.to_dict())
     else:
         from ratewise.report.terminal import text_of
 
-        print_rich(text_of(typed_notes(found)))
+        typed = replace(found, notes=tuple(map(as_typed, found.notes))) if hasattr(found, "notes") else found
+        print_rich(text_of(typed))
 
 
 def check_picture(path: str | None) -> None:
@@ -71,10 +115,18 @@ def print_notes(notes: tuple[str, ...]) -> None:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """The one way to print; what could command a terminal is shown as escapes."""
-    from ratewise.cli.visible import say as shown
+    """One line or several to standard output, or standard error."""
+    print(visible(text), file=sys.stderr if error else sys.stdout)
 
-    shown(text, error=error)
+
+def tell(found: dict[str, Any], said: Any, *, json: bool) -> None:
+    """What a command did, as JSON, or in words or rich text."""
+    if json:
+        print_json(found)
+    elif isinstance(said, str):
+        say(said)
+    else:
+        print_rich(said)
 
 
 @contextmanager
@@ -84,8 +136,6 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from ratewise.cli.visible import console
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
@@ -147,18 +197,13 @@ def one_line_errors() -> Iterator[None]:
         try:
             yield
         except RatewiseError as error:
-            say(f"ratewise: {_told(error)}", error=True)
+            several = isinstance(error, SpecError)  # the mistakes of a file in a line each
+            told = str(error) if several else " ".join(as_typed(error.args[0] if error.args else error).split())
+            say(f"ratewise: {told}", error=True)
             raise SystemExit(error.exit_code) from None
         except KeyboardInterrupt:
             say("ratewise: stopped", error=True)
             raise SystemExit(STOPPED) from None
-
-
-def _told(error: RatewiseError) -> str:
-    """The error in one line; the mistakes of a file in a line each."""
-    if isinstance(error, SpecError):
-        return str(error)
-    return " ".join(as_typed(error.args[0] if error.args else str(error)).split())
 
 
 def as_typed(message: Any) -> str:
@@ -170,11 +215,6 @@ def option(argument: str) -> str:
     """The option that is typed for an argument of the library."""
     name, _, value = argument.partition(" ")
     return _TYPED.get(argument) or f"--{name.replace('_', '-')}{' ' if value else ''}{value}"
-
-
-def typed_notes(record: Any) -> Any:
-    """A result whose notes name options of the command line."""
-    return replace(record, notes=tuple(map(as_typed, record.notes))) if hasattr(record, "notes") else record
 
 
 def _show(message: Warning | str, *_: object, **__: object) -> None:

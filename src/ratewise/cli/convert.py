@@ -5,7 +5,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, say
+from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, tell
 from ratewise.cli.options import argument, command, option, refuse, refuse_two_outputs, required, words
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
     flat = opened if isinstance(opened, Table) else opened.table
     if scores is not None:
         written = write_precomputed_scores(flat, scores, output)
-        if json:
-            print_json({"output": output, "scores": written})
-        else:
-            print_rich(f"{written:,} scores written to {output}, for precomputed_scores of inspect_ai.")
+        said = f"{written:,} scores written to {output}, for precomputed_scores of inspect_ai."
+        tell({"output": output, "scores": written}, said, json=json)
         return
     write_table(make_safe(flat) if safe_cells else flat, output)
     notes = () if found is None else found.notes
@@ -126,10 +124,7 @@ def judge(
             table, output, settings=settings, low=low, high=high, id_column=id, budget=budget, format=format,
             progress=progress,
         )  # fmt: skip
-    if json:
-        print_json(done.to_dict())
-    else:
-        say(done.summary())
+    tell(done.to_dict(), done.summary(), json=json)
     return STOPPED if done.reason == Paused.STOPPED else None
 
 

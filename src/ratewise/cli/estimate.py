@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ratewise.cli.console import check_picture, print_json, print_notes, say, show, texts_told
+from ratewise.cli.console import print_notes, tell
 from ratewise.cli.options import (
     OWN_ESTIMAND,
     argument,
@@ -54,8 +54,8 @@ _EACH = option("Confidence level of each interval.", float, 0.95)
 )  # fmt: skip
 def estimate(
     *, by: str | None, strata: str | None, weight: str | None, shrink: bool, simultaneous: bool, picture: str | None,
-    json: bool, **options: Any,
-) -> None:  # fmt: skip
+    **options: Any,
+) -> Any:  # fmt: skip
     """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
 
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
@@ -65,19 +65,14 @@ def estimate(
 
         only = shrink or simultaneous or picture is not None
         refuse(only, "--shrink, --simultaneous and --picture are for slices; name their column with --by")
-        with texts_told(quiet=json):
-            show(estimate_table(strata=strata, weight=weight, **options), json=json)
-        return
+        return estimate_table(strata=strata, weight=weight, **options)
     from ratewise.questions.slices import estimate_slices
 
     for name, value in (("strata", strata), ("weight", weight)):
         refuse(value is not None, f"--by and --{name} do not go together; leave one of them out")
     refuse(options["strong"] is None, "--strong is missing; add, for example, --strong human")
-    check_picture(picture)
     options["estimand"] = options["estimand"] or "population"
-    with texts_told(quiet=json):
-        found = estimate_slices(by=by, shrink=shrink, simultaneous=simultaneous, **options)
-    show(found, json=json, picture=picture)
+    return estimate_slices(by=by, shrink=shrink, simultaneous=simultaneous, **options)
 
 
 @command(
@@ -134,10 +129,8 @@ def check(
     )  # fmt: skip
     if summary is not None:
         write_text(summary, found.to_markdown())
-    if json:
-        print_json(found.to_dict())
-    else:
-        say(found.sentence)
+    tell(found.to_dict(), found.sentence, json=json)
+    if not json:
         print_notes(found.notes)
     if found.verdict == "cannot tell" and cannot_tell is not None:
         return CANNOT_TELL[cannot_tell]
@@ -165,16 +158,15 @@ def _rated(place: str, format: str | None) -> "TableLike":
     level=_EACH,
     estimand=option("Whose coefficients: the population's, or the pool's own.", Estimand, "population"),
 )
-def regress(*, on: list[str], no_intercept: bool, picture: str | None, json: bool, **options: Any) -> None:
+def regress(*, on: list[str], no_intercept: bool, **options: Any) -> Any:
     """Regress the strong rating on columns. From few strong ratings and many weak ones.
 
     Example: ratewise regress rated.csv --weak judge --strong human --on length,topic --family logistic --rate rate
     """
-    check_picture(picture)
     refuse(not on, "--on names no column; give the columns to regress on, separated by commas")
     from ratewise.questions.regression import regress as run_regression
 
-    show(run_regression(on=on, intercept=not no_intercept, **options), json=json, picture=picture)
+    return run_regression(on=on, intercept=not no_intercept, **options)
 
 
 @command(
@@ -184,11 +176,11 @@ def regress(*, on: list[str], no_intercept: bool, picture: str | None, json: boo
     level=_EACH,
     estimand=option("Whose quantiles: the population's, or the pool's own.", Estimand, "population"),
 )
-def quantile(*, json: bool, **options: Any) -> None:
+def quantile(**options: Any) -> Any:
     """Estimate quantiles of the strong rating, with intervals. From few strong ratings and many weak ones.
 
     Example: ratewise quantile rated.csv --weak judge --strong human --at 0.5,0.9 --rate rate
     """
     from ratewise.questions.quantiles import quantile_table
 
-    show(quantile_table(**options), json=json)
+    return quantile_table(**options)

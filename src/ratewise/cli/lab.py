@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ratewise.cli.console import STOPPED, check_picture, print_json, print_rich, progress_bar, say, show
+from ratewise.cli.console import STOPPED, console, progress_bar, say, tell
 from ratewise.cli.options import argument, command, numbers, option, refuse, required, words
 from ratewise.core.names import FIGURES, SIMULATED_METHODS, Mode
 
@@ -31,28 +31,22 @@ if TYPE_CHECKING:
     csv=option("File for one row per method and budget."),
     picture=option("File for the three panels, .svg or .png."),
 )
-def simulate(*, methods: str | None, csv: str | None, picture: str | None, json: bool, **options: Any) -> int | None:
+def simulate(*, methods: str | None, csv: str | None, json: bool, **options: Any) -> Any:
     """Try every method on a table that is fully rated. Shows what each would have achieved.
 
     Example: ratewise simulate rated.csv --cost-ratio 0.05 --budgets 100,400 --weak judge --strong human
     """
     from ratewise.lab.simulate import simulate as run_simulation
-    from ratewise.learn.embeddings import embedding_progress
     from ratewise.tables.write import check_folder
 
     check_folder(csv)
-    check_picture(picture)
     if methods is not None:
         options["methods"] = words(methods)
-    with (
-        progress_bar("trials", quiet=json) as progress,
-        embedding_progress(progress),
-    ):  # texts first, if a model embeds them
+    with progress_bar("trials", quiet=json) as progress:
         found = run_simulation(progress=progress, **options)
     if csv is not None:
         found.save_csv(csv)
-    show(found, json=json, picture=picture)
-    return STOPPED if found.partial else None
+    return found
 
 
 @command(
@@ -77,10 +71,8 @@ def reproduce(*, output: str, figures: list[str] | None, json: bool, **options: 
     with progress_bar("trials", quiet=json) as progress:
         chosen = figures or [name for name in FIGURES if name != "arena-like"]
         made = reproduce_all(chosen, output, progress=progress, **options)
-    if json:
-        print_json(made.to_dict())
-    else:
-        print_rich(text_of(made))
+    tell(made.to_dict(), text_of(made), json=json)
+    if not json:
         say(f"The page is {output}/index.html.")
     return STOPPED if made.partial else None
 
@@ -113,11 +105,8 @@ def train(*, answers: list[str], template: str | None, json: bool, **options: An
     with _epochs(quiet=json) as tell:
         made = train_rater(words=(answers[0], answers[1]), progress=tell, **options)
     save_reliability(made)
-    if json:
-        print_json(made.to_dict())
-    else:
-        say(made.summary())
-        say(f'use it: write kind = "trained" and path = "{made.folder}" under [[raters]] of a campaign')
+    use = f'use it: write kind = "trained" and path = "{made.folder}" under [[raters]] of a campaign'
+    tell(made.to_dict(), f"{made.summary()}\n{use}", json=json)
 
 
 def _read(path: str) -> str:
@@ -140,8 +129,6 @@ def _epochs(*, quiet: bool) -> "Iterator[Tell | None]":
         yield lambda step: say(news(step), error=True) if step.epoch == int(step.epoch) else None
         return
     from rich.progress import BarColumn, Progress, TextColumn
-
-    from ratewise.cli.visible import console
 
     with Progress(TextColumn("{task.description}"), BarColumn(), console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("epochs", total=1.0)

@@ -2,16 +2,18 @@
 
 A command names its options in the order of its help; those that are its own stand beside it. What a command's function
 names itself, it gets; everything else it hands on to the library, under the names and in the form that are used there.
+A result that it returns is shown, as text or JSON, with its picture; a number is the exit code.
 """
 
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ratewise.cli.console import one_line_errors
+from ratewise.cli.console import STOPPED, check_picture, one_line_errors, show, texts_told
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 if TYPE_CHECKING:
@@ -52,18 +54,23 @@ def argument(help: str, kind: Any = str, default: Any = inspect.Parameter.empty,
     return Option(kind, default, typer.Argument(help=help, **more))
 
 
-def command(names: str, **own: Option) -> Callable[[Callable[..., int | None]], Callable[..., None]]:
-    """Make a function a command with these options: its own, else those that are shared. It may return an exit code."""
+def command(names: str, **own: Option) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a function a command with these options: its own, else those that are shared."""
 
-    def made(function: Callable[..., int | None]) -> Callable[..., None]:
+    def made(function: Callable[..., Any]) -> Callable[..., None]:
         options = {name: own.get(name) or SHARED[name] for name in names.split()}
         wanted = set(inspect.signature(function).parameters)
 
         def run(**typed: Any) -> None:
-            with one_line_errors():
-                code = function(**_for_the_library(typed, options, wanted))
-            if code:
-                raise typer.Exit(code)
+            json, picture = typed["json"], typed.get("picture")
+            with one_line_errors(), texts_told(quiet=json) if "text" in options else nullcontext():
+                check_picture(picture)
+                found = function(**_for_the_library(typed, options, wanted))
+                if not isinstance(found, int | None):
+                    show(found, json=json, picture=picture)
+                    found = STOPPED if getattr(found, "partial", False) else None
+            if found:
+                raise typer.Exit(found)
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__annotations__ = {name: Annotated[one.kind, one.typed] for name, one in options.items()}
@@ -80,6 +87,8 @@ def _for_the_library(typed: dict[str, Any], options: dict[str, Option], wanted: 
     """What was typed, as the library takes it, but for the names that the command's function wants as they are."""
     given = {}
     for name, value in typed.items():
+        if name in ("json", "picture") and name not in wanted:
+            continue
         one = options[name]
         given[name if name in wanted else one.to or name] = value if one.read is None else one.read(value)
     if "low" in given and "low" not in wanted:

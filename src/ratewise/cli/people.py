@@ -1,13 +1,11 @@
 """`serve`, `people` and `demo`: the labelling page, the links that people sign in with, and a campaign to watch."""
 
 import os
-import sys
 from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ratewise.cli.campaign import tell
-from ratewise.cli.console import print_json, say
+from ratewise.cli.console import print_json, say, tell
 from ratewise.cli.options import argument, command, flag, option, refuse
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ def serve(
         active = sum(person.active for person in service.accounts.list())
         if json:
             print_json({"url": url, "people": active})
-            sys.stdout.flush()
             return
         say(f"Serving {campaign} at {url} (live view: {url}/live). Stop with Ctrl-C.")
         if not active:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from ratewise.cli.console import check_picture, show, texts_told
 from ratewise.cli.options import command, option, refuse, required
 from ratewise.core.names import Objective, Recalibration
 
@@ -31,27 +30,21 @@ from ratewise.core.names import Objective, Recalibration
 )
 def plan(
     *, by: str | None, strata: str | None, pool: str | None, drawn: str | None, objective: Objective, what_if: bool,
-    picture: str | None, json: bool, **options: Any,
-) -> None:  # fmt: skip
+    picture: str | None, **options: Any,
+) -> Any:  # fmt: skip
     """Compare ways to spend a budget and recommend one. Or name a precision: it finds the cheapest way there.
 
     Example: ratewise plan pilot.csv --weak judge --strong human --weak-cost 0.01 --strong-cost 1 --budget 500
     """
     refuse(picture is not None and not what_if, "--picture is for --what-if; add it")
     refuse(what_if and by is not None, "--what-if and --by do not go together; leave one of them out")
-    check_picture(picture)
     if by is None:
         from ratewise.questions.plan import plan as plan_mean
 
-        with texts_told(quiet=json):
-            made = plan_mean(strata=strata, pool=pool, drawn=drawn, what_if=what_if, **options)
-        show(made, json=json, picture=picture, pictured=made.what_if)
-        return
+        return plan_mean(strata=strata, pool=pool, drawn=drawn, what_if=what_if, **options)
     from ratewise.questions.slice_plan import plan_slices
     from ratewise.questions.slices import slice_sizes
 
     refuse(strata is not None, "--by and --strata do not go together; leave one of them out")
     pool_sizes = None if pool is None else slice_sizes(pool, by)
-    with texts_told(quiet=json):
-        slices = plan_slices(by=by, objective=objective, pool_sizes=pool_sizes, **options)
-    show(slices, json=json)
+    return plan_slices(by=by, objective=objective, pool_sizes=pool_sizes, **options)
