@@ -7,17 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.status import Status
-from ratewise.campaign.verify import Verification
 from ratewise.cli.console import live, print_json, print_rich, say
-from ratewise.core.estimate import Estimate
 from ratewise.errors import OutsideError
 from ratewise.lab.worlds import calibrated
 from ratewise.report.campaign import campaign_page
@@ -61,39 +57,55 @@ concurrency = 8
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What the demo came to."""
-
-    truth: float
-    killed: Status | None  # when it was killed; None: it was quicker
-    ended: Status
-    estimate: Estimate
-    verified: Verification
-
-    @property
-    def saved(self) -> float:
-        """What strong ratings alone would have cost for the same standard error on this pool, less what was spent."""
-        V = self.estimate.value * (1 - self.estimate.value)
-        error = (self.estimate.standard_error or 0.0) ** 2
-        return STRONG_COST * V / (error + V / POOL) - float(self.ended.spent)
-
-
 def run_demo(folder: str, *, seed: int, as_json: bool) -> None:
     """Make the pool, run, kill, go on, verify, report; all files are in `folder`."""
+
+    def tell(text: str, style: str = "") -> None:
+        if not as_json:
+            print_rich(Text(text, style=style))
+
     make_folder(folder)
     truth = make_campaign(folder, seed)
     toml = os.path.join(folder, "campaign.toml")
-    if not as_json:
-        _introduce(toml)
+    tell(
+        f"A made-up pool: {POOL:,} answers, each with a judge's score. A person costs {STRONG_COST:g} each, the judge "
+        f"costs {WEAK_COST:g}. The budget is {BUDGET:g}."
+    )
+    tell(f"\n1. ratewise run {toml}", "bold cyan")
     killed = run_and_kill(toml)
-    if not as_json:
-        _tell_kill(killed, toml)
-    shown = go_on(toml, truth, killed, quiet=as_json)
-    if as_json:
-        print_json(document(shown, folder))
+    if killed is None:
+        tell("It was done before it could be killed.")
     else:
-        _tell_end(shown, folder, toml)
+        tell(f"Killed (kill -9) after {killed.labels:,} human ratings, {killed.spent:,.2f} spent.", "red")
+    tell(f"\n2. ratewise run {toml}   goes on where it was", "bold cyan")
+    campaign = Campaign.open(toml)
+    with live(quiet=as_json) as progress:
+        campaign.run(progress=progress)
+    found = campaign.estimate()
+    assert found is not None
+    write_text(os.path.join(folder, "report.html"), campaign_page(campaign, truth=truth))
+    campaign.export(os.path.join(folder, "rated.csv"))
+    ended, verified = campaign.status(), campaign.verify()
+    V, error = found.value * (1 - found.value), (found.standard_error or 0.0) ** 2
+    saved = STRONG_COST * V / (error + V / POOL) - float(ended.spent)  # strong ratings alone, on this pool, cost more
+    if as_json:
+        print_json({
+            "made_up": True, "truth": truth, "folder": folder, "saved": saved,
+            "estimate": {**found.to_dict(), "spend": float(ended.spent)},
+            "killed": None if killed is None else killed.to_dict(), "status": ended.to_dict(),
+            "verify": verified.to_dict(),
+        })  # fmt: skip
+        return
+    print_rich(text_of(ended))
+    tell(f"\n3. ratewise verify {toml}", "bold cyan")
+    tell(verified.summary())
+    tell("\n4. The result", "bold cyan")
+    print_rich(text_of(found))
+    low, high = found.interval or (truth, truth)
+    verdict = "inside the interval" if low <= truth <= high else "outside the interval, as happens one time in twenty"
+    tell(f"\nThe truth, known because the pool is made up: {truth:.4f} ({verdict}).", "bold")
+    tell(f"Strong ratings alone would have cost {saved:,.0f} more for this precision.")
+    tell(f"The report is {folder}/report.html.")
 
 
 def make_campaign(folder: str, seed: int) -> float:
@@ -132,65 +144,6 @@ def run_and_kill(toml: str) -> Status | None:
     if process.returncode != 0:
         raise OutsideError(f"the demo's campaign ended with: {errors.decode(errors='replace').strip()[:500]}")
     return None
-
-
-def go_on(toml: str, truth: float, killed: Status | None, *, quiet: bool) -> Shown:
-    """The second run, to the end; then everything is checked and reported."""
-    folder, campaign = os.path.dirname(toml), Campaign.open(toml)
-    with live(quiet=quiet) as progress:
-        campaign.run(progress=progress)
-    estimate = campaign.estimate()
-    assert estimate is not None
-    write_text(os.path.join(folder, "report.html"), campaign_page(campaign, truth=truth))
-    campaign.export(os.path.join(folder, "rated.csv"))
-    return Shown(truth, killed, campaign.status(), estimate, campaign.verify())
-
-
-def document(shown: Shown, folder: str) -> dict[str, Any]:
-    """The demo as JSON."""
-    spent = float(shown.ended.spent)
-    return {
-        "made_up": True, "truth": shown.truth, "folder": folder, "saved": shown.saved,
-        "estimate": {**shown.estimate.to_dict(), "spend": spent},
-        "killed": None if shown.killed is None else shown.killed.to_dict(), "status": shown.ended.to_dict(),
-        "verify": shown.verified.to_dict(),
-    }  # fmt: skip
-
-
-def _say(text: str, style: str = "") -> None:
-    print_rich(Text(text, style=style))
-
-
-def _introduce(toml: str) -> None:
-    _say(
-        f"A made-up pool: {POOL:,} answers, each with a judge's score. A person costs {STRONG_COST:g} each, the judge "
-        f"costs {WEAK_COST:g}. The budget is {BUDGET:g}."
-    )
-    _say(f"\n1. ratewise run {toml}", "bold cyan")
-
-
-def _tell_kill(killed: Status | None, toml: str) -> None:
-    if killed is None:
-        _say("It was done before it could be killed.")
-    else:
-        _say(f"Killed (kill -9) after {killed.labels:,} human ratings, {killed.spent:,.2f} spent.", "red")
-    _say(f"\n2. ratewise run {toml}   goes on where it was", "bold cyan")
-
-
-def _tell_end(shown: Shown, folder: str, toml: str) -> None:
-    print_rich(text_of(shown.ended))
-    _say(f"\n3. ratewise verify {toml}", "bold cyan")
-    _say(shown.verified.summary())
-    _say("\n4. The result", "bold cyan")
-    print_rich(text_of(shown.estimate))
-    mean = shown.truth
-    low, high = shown.estimate.interval or (mean, mean)
-    verdict = "inside the interval" if low <= mean <= high else "outside the interval, as happens one time in twenty"
-    _say(f"\nThe truth, known because the pool is made up: {mean:.4f} ({verdict}).", "bold")
-    _say(
-        f"Strong ratings alone would have cost {shown.saved:,.0f} more for this precision. "
-        f"The report is {folder}/report.html."
-    )
 
 
 # A campaign to label

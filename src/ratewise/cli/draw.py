@@ -2,6 +2,7 @@
 
 import json as json_format
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,12 +17,12 @@ from ratewise.cli.options import (
     required,
     words,
 )
+from ratewise.errors import InputError
 
 if TYPE_CHECKING:
     from ratewise.questions.drawing import Drawn, DrawnFile
-    from ratewise.questions.sheets import Merged
-    from ratewise.questions.transfer import Transfer
     from ratewise.tables import Table
+    from ratewise.tables.words import Scale
 
 Engine = Literal["duckdb", "spark"]
 
@@ -56,11 +57,16 @@ def draw(
     A first draw, without a plan: ratewise draw pool.csv --at-random 50 --seed 7 -o drawn.csv --sheet labels.csv
     """
     from ratewise.questions.drawing import Drawn
+    from ratewise.questions.sheets import drawn_beside, refuse_existing
     from ratewise.tables import open_relation
 
     one = (plan is None) != (at_random is None)
     refuse(not one, "draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
-    output = _where_to_draw(output, sheet)
+    if sheet is not None:
+        refuse_existing(sheet)
+        output = drawn_beside(sheet) if output is None else output
+    if output is None:
+        raise InputError("name the file to write with -o drawn.csv, or a sheet to fill in with --sheet labels.csv")
     refuse_two_outputs(output, json=json)
     drawn: Drawn | DrawnFile
     if plan is None:
@@ -97,17 +103,6 @@ def draw(
             say(_merge_command(plan, output, sheet))
 
 
-def _where_to_draw(output: str | None, sheet: str | None) -> str:
-    """The file for rates and draws: the one named, else one beside the sheet."""
-    from ratewise.questions.sheets import drawn_beside, refuse_existing
-
-    if sheet is not None:
-        refuse_existing(sheet)
-        return drawn_beside(sheet) if output is None else output
-    refuse(output is None, "name the file to write with -o drawn.csv, or a sheet to fill in with --sheet labels.csv")
-    return str(output)
-
-
 def _drawn_at_random(
     table: str, count: int, output: str, seed: int, id_column: str | None, *, safe_cells: bool, format: str | None
 ) -> "DrawnFile":  # fmt: skip
@@ -127,61 +122,44 @@ def _drawn_by_plan(
     sheet: str | None, **how: Any,
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
-    from ratewise.questions.draw_file import draw_file
+    from ratewise.errors import TableError
+    from ratewise.questions.draw_file import draw_file, draw_spark
     from ratewise.questions.draw_pool import draw_pool
+    from ratewise.questions.large import large_relation
     from ratewise.questions.slice_plan import is_slice_plan
     from ratewise.questions.transfer import load_transfer, plan_errors
     from ratewise.tables import write_table
+    from ratewise.tables.engine import reason
+    from ratewise.tables.spark import read_spark, start
     from ratewise.tables.write import safe_cells as make_safe
 
+    refuse(engine != "spark" and master is not None, "--master is for --engine spark; add it, or leave --master out")
     with plan_errors(plan):
         whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)
-        whole = whole or (sheet is not None and (engine == "spark" or not _in_pieces(table, how["id_column"])))
-        _check_engine(engine, master, whole=whole, output=output)
+        if (
+            sheet is not None and not whole
+        ):  # of a large pool with ids that name its rows, it needs the drawn rows alone
+            pool = None if engine == "spark" else large_relation(table)
+            whole = pool is None or (how["id_column"] or "id") not in pool.columns
+        if engine == "spark":
+            refuse(
+                whole,
+                "--engine spark draws a table that lies in files by a plan of one mean: leave out --sheet, "
+                "--safe-cells and standard input, and plan without --by",
+            )
+            refuse(not output.endswith("/"), f"Spark writes a folder; type -o {output}/ for one")
+            frame, drawn = draw_spark(read_spark(start(master), table), load_transfer(plan), **how)
+            try:
+                frame.write.parquet(output)
+            except Exception as error:
+                raise TableError(f"{output} cannot be written by Spark: {reason(error)}") from error
+            return drawn
         transfer = None if whole else load_transfer(plan)
-        if engine == "spark" and transfer is not None:
-            return _drawn_by_spark(table, transfer, output, master=master, **how)
         if transfer is None or transfer.old is not None:
             held = draw_pool(in_format(table, format), plan, **how)
             write_table(make_safe(held.table) if safe_cells else held.table, output)
             return held
         return draw_file(table, transfer, output, **how)
-
-
-def _in_pieces(table: str, id: str | None) -> bool:
-    """Whether a pool is large, and has ids that name its rows: then a sheet needs the drawn rows alone."""
-    from ratewise.questions.large import large_relation
-
-    relation = large_relation(table)
-    return relation is not None and (id or "id") in relation.columns
-
-
-def _check_engine(engine: Engine, master: str | None, *, whole: bool, output: str) -> None:
-    """Refuse what does not go with an engine, before anything is read."""
-    if engine != "spark":
-        refuse(master is not None, "--master is for --engine spark; add it, or leave --master out")
-        return
-    refuse(
-        whole,
-        "--engine spark draws a table that lies in files by a plan of one mean: leave out --sheet, --safe-cells and "
-        "standard input, and plan without --by",
-    )
-    refuse(not output.endswith("/"), f"Spark writes a folder; type -o {output}/ for one")
-
-
-def _drawn_by_spark(table: str, transfer: "Transfer", output: str, *, master: str | None, **how: Any) -> "DrawnFile":
-    """Draw a table that Spark reads, and let it write the parts of a folder."""
-    from ratewise.errors import TableError
-    from ratewise.questions.draw_file import draw_spark
-    from ratewise.tables.engine import reason
-    from ratewise.tables.spark import read_spark, start
-
-    frame, drawn = draw_spark(read_spark(start(master), table), transfer, **how)
-    try:
-        frame.write.parquet(output)
-    except Exception as error:
-        raise TableError(f"{output} cannot be written by Spark: {reason(error)}") from error
-    return drawn
 
 
 # Sheets for people
@@ -206,12 +184,16 @@ def _write_sheet(
 def _merge_command(plan: str | None, drawn: str, sheet: str) -> str:
     """What to type when the sheet is filled in, with the meaning of words that the plan knows."""
     said = _of_plan(plan, "transfer").get("words") or {}
-    typed = ["ratewise", "merge", drawn, sheet, "-o", "rated.csv"]
-    if said.get("positive"):
-        typed += ["--positive", ",".join(said["positive"])]
-    elif said.get("scale"):
-        typed += ["--scale", ",".join(f"{word}={value:g}" for word, value in said["scale"].items())]
-    return shlex.join(typed)
+    return shlex.join(["ratewise", "merge", drawn, sheet, "-o", "rated.csv", *_typed_words(**said)])
+
+
+def _typed_words(positive: list[str] | None = None, scale: "Scale" = None) -> list[str]:
+    """The options that say what words mean."""
+    if positive:
+        return ["--positive", ",".join(positive)]
+    if isinstance(scale, Mapping):
+        scale = [f"{word}={value:g}" for word, value in scale.items()]
+    return ["--scale", ",".join(scale)] if scale else []
 
 
 def _of_plan(plan: str | None, part: str) -> dict[str, Any]:
@@ -231,34 +213,32 @@ def _of_plan(plan: str | None, part: str) -> dict[str, Any]:
     strong=option("Column of the sheet that was filled in; found if absent.", str, "", read=words),
     low=option("Lowest possible rating; a lower one is refused.", float | None),
     high=option("Highest possible rating; a higher one is refused.", float | None),
-    positive=option("Words that count as 1, separated by commas, all others as 0: correct."),
-    scale=option(
-        "Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3."
-    ),
     format=option("Format of the sheet, if its content and ending are not to decide: label_studio."),
 )  # fmt: skip
 def merge(
-    *, pool: str, sheet: str, output: str, strong: list[str], id: str | None, positive: str | None, scale: str | None,
-    format: str | None, json: bool, **options: Any,
+    *, pool: str, sheet: str, output: str, strong: list[str], id: str | None, positive: list[str] | None,
+    scale: "Scale", format: str | None, json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Bring a sheet's answers back into the drawn table, by id. What does not fit is refused.
 
     Example: ratewise merge drawn.csv labels.csv -o rated.parquet
     """
+    from ratewise.campaign.spec.guess import guess_weak
     from ratewise.questions.sheets import drawn_for, merge_files, merge_sheet
     from ratewise.tables import write_table
-    from ratewise.tables.words import scale_in
 
     refuse_two_outputs(output, json=json)
-    options["positive"] = None if positive is None else words(positive)
-    options["scale"] = None if scale is None else scale_in(scale)
-    options |= {"fill": strong, "id_column": id}
+    options |= {"positive": positive, "scale": scale, "fill": strong, "id_column": id}
     filled = in_format(sheet, format)
     merged = merge_files(pool, filled, output, **options)
     if merged is None:
         merged = merge_sheet(drawn_for(pool, sheet, id_column=id), filled, **options)
         write_table(merged.table, output)
-    following, calibrated = _estimate_command(merged, output, positive=positive, scale=scale)
+    calibrated = "weak_calibrated" in merged.table.columns
+    weak = "weak_calibrated" if calibrated else guess_weak(merged.table, merged.columns)
+    typed = ["ratewise", "estimate", "rated.csv" if output == "-" else output]
+    typed += [] if weak is None else ["--weak", weak]
+    following = shlex.join([*typed, "--strong", ",".join(merged.columns), *_typed_words(positive, scale)])
     if json:
         print_json({
             "output": output, "answers": merged.answers, "waiting": merged.waiting,
@@ -272,17 +252,3 @@ def merge(
         say(f"Next: {following}")
         if calibrated:
             say("weak_calibrated is the weak rating as the plan corrected it; the rates were made for it.")
-
-
-def _estimate_command(merged: "Merged", output: str, *, positive: str | None, scale: str | None) -> tuple[str, bool]:
-    """What to type when the answers are back, and whether it takes the weak rating that the plan calibrated."""
-    from ratewise.campaign.spec.guess import guess_weak
-
-    calibrated = "weak_calibrated" in merged.table.columns
-    weak = "weak_calibrated" if calibrated else guess_weak(merged.table, merged.columns)
-    typed = ["ratewise", "estimate", "rated.csv" if output == "-" else output]
-    typed += [] if weak is None else ["--weak", weak]
-    typed += ["--strong", ",".join(merged.columns)]
-    for word, value in (("--positive", positive), ("--scale", scale)):
-        typed += [] if value is None else [word, value]
-    return shlex.join(typed), calibrated

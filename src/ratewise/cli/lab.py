@@ -102,8 +102,8 @@ def train(*, answers: list[str], template: str | None, json: bool, **options: An
 
     refuse(len(answers) != 2, "--answers must be two words, for a low and a high rating, such as no,yes")
     options["template"] = None if template is None else _read(template)
-    with _epochs(quiet=json) as tell:
-        made = train_rater(words=(answers[0], answers[1]), progress=tell, **options)
+    with _epochs(quiet=json) as progress:
+        made = train_rater(words=(answers[0], answers[1]), progress=progress, **options)
     save_reliability(made)
     use = f'use it: write kind = "trained" and path = "{made.folder}" under [[raters]] of a campaign'
     tell(made.to_dict(), f"{made.summary()}\n{use}", json=json)
