@@ -63,7 +63,7 @@ def load(folder: Path, given: argparse.Namespace) -> None:
     (folder / "c.toml").write_text(TOML.format(store=json.dumps(given.store), labels=given.labels))
     campaign = Campaign.open(folder / "c.toml")
     campaign.run(wait=False)
-    tokens = [add_person(campaign, f"p{i}", admin=False, url="").link for i in range(given.people)]
+    tokens = [add_person(campaign, f"p{i}", admin=False, url="")["link"] for i in range(given.people)]
     port = free_port()
     servers = [start(folder, port)]
     took: list[float] = []

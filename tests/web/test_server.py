@@ -51,7 +51,7 @@ def test_half_settings_are_refused(keys, word):
 def test_a_server_is_killed_under_way_and_goes_on(tmp_path):
     """`ratewise serve` runs the campaign beside its pages; after kill -9 nothing is lost or doubled."""
     campaign = write(tmp_path)
-    token = add_person(campaign, "ann", admin=False, url="http://x").link.rsplit("/", 1)[1]
+    token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
     port, answered, killed = free_port(), 0, False
     server = start(tmp_path, port)
     try:

@@ -7,9 +7,10 @@ from starlette.responses import Response
 
 from ratewise.errors import InputError
 from ratewise.store.accounts import Session
-from ratewise.web.requests import RefusedError
+from ratewise.web.service import RefusedError
 from ratewise.web.writer import Job, Writer
 
+from ..waiting import until
 from .making import service_of, write
 
 ANN = Session("ann", False, "token")
@@ -21,19 +22,11 @@ def service(tmp_path_factory):
         yield service
 
 
-def jobs(*acts, check=lambda: ANN):
-    loop = asyncio.new_event_loop()
-    return [Job(check, act, loop, loop.create_future()) for act in acts], loop
-
-
 def served(service, *acts, check=lambda: ANN):
     """What each of the requests gets that were there at the same time."""
-    made, loop = jobs(*acts, check=check)
+    made = [Job(check, act) for act in acts]
     Writer(service).serve(made)
-    loop.run_until_complete(asyncio.sleep(0))
-    out = [job.future.exception() or job.future.result() for job in made]
-    loop.close()
-    return out
+    return [job.told.exception(0) or job.told.result(0) for job in made]
 
 
 def noting(service, text, then=None):
@@ -83,16 +76,18 @@ def test_one_who_is_not_signed_in_changes_nothing(service):
 
 
 def test_a_caller_who_has_gone_is_served_and_not_told(service):
-    made, loop = jobs(noting(service, "gone"))
-    made[0].future.cancel()
-    Writer(service).serve(made)
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
+    job = Job(lambda: ANN, noting(service, "gone"))
+    job.told.cancel()
+    Writer(service).serve([job])
     assert notes(service)[-1] == "ann: gone"
-    made, loop = jobs(noting(service, "closed"))
-    loop.close()
-    Writer(service).serve(made)
-    assert notes(service)[-1] == "ann: closed"
+
+    async def ends_at_once():
+        waits = asyncio.ensure_future(Writer(service).do(lambda: ANN, noting(service, "closed")))
+        await asyncio.sleep(0)
+        waits.cancel()
+
+    asyncio.run(ends_at_once())
+    until(lambda: notes(service)[-1] == "ann: closed")
 
 
 def test_many_callers_at_once_are_all_told(service):

@@ -216,11 +216,11 @@ def serve_demo(folder: str, *, seed: int, port: int, as_json: bool) -> None:
     where = Listening(port=port)
     campaign = Campaign.open(make_sums(folder, seed))
     link = add_person(campaign, "you", admin=True, url=where.url, new_link=True)
-    label = f"{link.link}?to=label"  # admins would see the live view first
+    label = f"{link['link']}?to=label"  # admins would see the live view first
 
     def ready(url: str, _: Service) -> None:
         if as_json:
-            print_json({**link.to_dict(), "link": label, "url": url, "folder": folder})
+            print_json({**link, "link": label, "url": url, "folder": folder})
             return
         say(
             f"A made-up campaign in {folder}: {ITEMS} sums, most of them right. Open this link and label:\n"

@@ -87,7 +87,8 @@ def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: 
     name = str(name)
     if act == Act.ADD:
         made = add_person(opened, name, admin=admin, url=url, new_link=new_link)
-        tell(made.to_dict(), f"{made.name} signs in with this link, which is not shown again:\n{made.link}", json=json)
+        said = "{name} signs in with this link, which is not shown again:\n{link}".format(**made)
+        tell(made, said, json=json)
     else:
         name = remove_person(opened, name)
         tell({"name": name, "removed": True}, f"{name} can no longer sign in; the answers stay.", json=json)

@@ -14,8 +14,7 @@ from ratewise.campaign.clients.respondents import LONGEST_COMMENT
 from ratewise.errors import InputError, OutsideError, StoreError
 from ratewise.store.accounts import Session
 from ratewise.web.markup import as_html
-from ratewise.web.requests import Body, RefusedError, body_of, check_csrf, raw_body, session_of
-from ratewise.web.service import Service
+from ratewise.web.service import Body, RefusedError, Service, body_of, check_csrf, raw_body, session_of
 from ratewise.web.writer import Writer
 
 _LONGEST_KEY = 100

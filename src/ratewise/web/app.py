@@ -13,8 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ratewise.errors import OutsideError, StoreError
 from ratewise.web import api, live, pages
 from ratewise.web.live import Board
-from ratewise.web.requests import RefusedError
-from ratewise.web.service import Door, Service
+from ratewise.web.service import Door, RefusedError, Service
 
 # Nothing is loaded from elsewhere, nothing runs but our own files, and no page frames this one.
 POLICY = (

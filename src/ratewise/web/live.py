@@ -19,11 +19,10 @@ from ratewise.campaign.estimates import LOOK_NOW
 from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
-from ratewise.report.words import finding
-from ratewise.store.money import to_money
+from ratewise.questions.goal import within
+from ratewise.report.words import finding, story_points
 from ratewise.web.pages import HERE
-from ratewise.web.requests import RefusedError, session_of
-from ratewise.web.service import Service
+from ratewise.web.service import RefusedError, Service, session_of
 
 _EVERY = 1.0  # seconds between looks at whether anything has changed
 _Z = 1.959964
@@ -66,11 +65,11 @@ def document(now: Snapshot) -> dict[str, Any]:
     held = now.store.in_hand()
     return {
         "name": status.name, "ended": status.ended, "running": now.is_running, "unit": _unit(now),
-        "spend": _spend(now), "estimate": _numbers(status.lead),
+        "spend": _spend(now), "estimate": _shown(status.lead),
         "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
         "says": None if status.lead is None else finding(now.spec, status.lead),
-        "if_you_look": _numbers(status.for_looks),
-        "final": _numbers(status.final), "human_only": _numbers(alone),
+        "if_you_look": _shown(status.for_looks),
+        "final": _shown(status.final), "human_only": _shown(alone),
         "queue": {
             "open": status.pending, "answered": status.labels, "missing": status.missing, "looked": status.looked,
             "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,
@@ -90,24 +89,24 @@ def _spend(now: Snapshot) -> dict[str, str | None]:
     return {name: told[name] for name in ("spent", "reserved", "budget", "left")}
 
 
-def _numbers(found: Estimate | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
+def _numbers(found: Estimate | None, *names: str) -> dict[str, Any]:
+    """These numbers of an estimate; each is None where there is none."""
+    return {name: getattr(found, name, None) for name in names}
+
+
+def _shown(found: Estimate | None) -> dict[str, Any] | None:
     names = ("value", "low", "high", "level", "standard_error", "labels", "items")
-    return {name: getattr(found, name) for name in names}
+    return None if found is None else _numbers(found, *names)
 
 
 def _history(now: Snapshot) -> list[dict[str, Any]]:
     """After each round: money, the estimate, and what people's answers alone said."""
     out = []
-    for chapter, known in zip(now.story, now.reader.closed, strict=True):
-        e, alone = chapter.estimate, human_only(known, now)
-        out.append({
-            "spent": float(to_money(chapter.spent)), "value": None if e is None else e.value,
-            "low": None if e is None else e.low, "high": None if e is None else e.high,
-            "alone": None if alone is None or alone.low is None else alone.value,
-            "alone_low": None if alone is None else alone.low, "alone_high": None if alone is None else alone.high,
-        })  # fmt: skip
+    for spent, found, alone in story_points(now):
+        known = None if alone is None or alone.low is None else alone
+        theirs = {"alone": "value", "alone_low": "low", "alone_high": "high"}
+        beside = {name: getattr(known, one, None) for name, one in theirs.items()}
+        out.append({"spent": spent, **_numbers(found, "value", "low", "high"), **beside})
     return out
 
 
@@ -119,29 +118,20 @@ def _judge(now: Snapshot) -> list[str]:
 
 def _outlook(now: Snapshot) -> str:
     """What the rest of the money is expected to buy."""
-    status, expected, price = now.status, now.status.expected_se, now.spec.strong.price
+    status, price, said = now.status, now.spec.strong.price, []
     if status.ended is not None:
         return ""
-    said = []
     if status.left is not None and price:
         said.append(f"the rest buys at most {int(status.left / price):,} more answers")
-    if expected is not None:
-        half = _Z * expected
-        said.append(f"at the end, about ±{within(half, now)}")
+    if status.expected_se is not None:
+        said.append(f"at the end, about {within(_Z * status.expected_se, points=_unit(now) == 'percent')}")
     return "; ".join(said)
-
-
-def within(half: float, now: Snapshot) -> str:
-    """Half the width of an interval in the unit of the ratings."""
-    return f"{100 * half:.1f} points" if _unit(now) == "percent" else f"{half:.3f}"
 
 
 def _slices(now: Snapshot, columns: list[str] | None = None) -> list[dict[str, Any]]:
     return [
         {"column": one.column, "name": one.name, "items": one.items, "labels": one.labels,
-         "value": None if one.estimate is None else one.estimate.value,
-         "low": None if one.estimate is None else one.estimate.low,
-         "high": None if one.estimate is None else one.estimate.high}
+         **_numbers(one.estimate, "value", "low", "high")}
         for one in findings.slices(now, columns)
     ]  # fmt: skip
 

@@ -10,8 +10,7 @@ from starlette.templating import Jinja2Templates
 
 from ratewise.store.accounts import SESSION_SECONDS
 from ratewise.web.markup import IMAGES, as_html
-from ratewise.web.requests import COOKIE, RefusedError, address_of, check_csrf, session_of
-from ratewise.web.service import Service
+from ratewise.web.service import COOKIE, RefusedError, Service, address_of, check_csrf, session_of
 
 HERE = Path(__file__).parent
 _LONGEST_TOKEN = 200

@@ -1,5 +1,9 @@
-"""What the pages need of a campaign: its questions, its people with their sign-in links, one writer at a time."""
+"""What the pages need of a campaign and of a request: questions, people with their sign-in links, one writer at a time;
+who calls, with which token, and what the body says. What is wrong with a request becomes one error.
+"""
 
+import json
+import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -7,16 +11,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
 
 from ratewise.campaign.annotators import QualityResults, tests_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.clients.people import Labelling
 from ratewise.errors import InputError
-from ratewise.store.accounts import Accounts, Person
+from ratewise.store.accounts import Accounts, Person, Session
 from ratewise.store.desk import Desk
 
 _MOST_ADDRESSES = 10_000
 _LONGEST_NAME = 60
+COOKIE = "ratewise_session"
+LARGEST_BODY = 64 * 1024
+_CALLER = "x-forwarded-for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +92,103 @@ class Service:
         return self.labelling.spec.folder
 
 
-# Sign-in links: an admin makes them, and takes them back
+# Requests
+
+
+class RefusedError(Exception):
+    """A request that is not served, with the reason for the caller."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+    def response(self) -> Response:
+        """The error as JSON."""
+        return JSONResponse({"error": self.reason}, status_code=self.status)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A person and the address that signs them in."""
+class Body:
+    """A JSON object; each reader refuses what is not of its kind."""
 
-    name: str
-    link: str
+    values: dict[str, Any]
 
-    def to_dict(self) -> dict[str, str]:
-        """Ready for JSON."""
-        return {"name": self.name, "link": self.link}
+    def text(self, name: str, *, longest: int, default: str | None = None) -> str:
+        """A text, not longer than allowed."""
+        value = self.values.get(name, default)
+        if not isinstance(value, str):
+            raise RefusedError(422, f"{name} must be a text")
+        if len(value) > longest:
+            raise RefusedError(422, f"{name} is longer than {longest:,} characters")
+        if any("\ud800" <= sign <= "\udfff" or sign == "\0" for sign in value):
+            raise RefusedError(422, f"{name} has signs that are no text")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """A number, or None where there is none."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise RefusedError(422, f"{name} must be a number")
+        return min(max(float(value), -1e9), 1e9) if value == value else 0.0  # noqa: PLR0124 - NaN differs from itself
+
+    def truth(self, name: str) -> bool:
+        """True or false; false where there is none."""
+        value = self.values.get(name, False)
+        if not isinstance(value, bool):
+            raise RefusedError(422, f"{name} must be true or false")
+        return value
 
 
-def add_person(campaign: Campaign, name: str, *, admin: bool, url: str, new_link: bool = False) -> Link:
-    """A sign-in link for a person; one whose link works is refused, or gets another with `new_link`, which ends it."""
+def session_of(request: HTTPConnection, service: Service) -> Session:
+    """Who calls; refused where nobody is signed in."""
+    secret = request.cookies.get(COOKIE, "")
+    found = service.accounts.session(secret) if secret else None
+    if found is None:
+        raise RefusedError(401, "you are not signed in; open the link that you were given")
+    return found
+
+
+def check_csrf(request: Request, session: Session) -> None:
+    """Refuse what another site may have made the browser send."""
+    sent = request.headers.get("x-csrf-token", "")
+    if not secrets.compare_digest(sent.encode("utf-8", "replace"), session.csrf.encode()):
+        raise RefusedError(403, "the header X-CSRF-Token is missing or old; take it from GET /api/v1/me")
+
+
+async def raw_body(request: Request) -> bytes:
+    """The body, refused as soon as it is too long."""
+    out = b""
+    async for part in request.stream():
+        out += part
+        if len(out) > LARGEST_BODY:
+            raise RefusedError(413, f"the request is larger than {LARGEST_BODY:,} bytes")
+    return out
+
+
+def body_of(raw: bytes) -> Body:
+    """A JSON object."""
+    try:
+        values = json.loads(raw or b"{}")
+    except (ValueError, RecursionError):
+        raise RefusedError(400, "the request is no JSON") from None
+    if not isinstance(values, dict):
+        raise RefusedError(400, "the request must be a JSON object")
+    return Body(values)
+
+
+def address_of(request: HTTPConnection, service: Service) -> str:
+    """The caller's address; a proxy names it last, whatever the caller claims before."""
+    named = request.headers.get(_CALLER, "") if service.door.proxied else ""
+    return named.split(",")[-1].strip() or (request.client.host if request.client else "unknown")
+
+
+# Sign-in links: an admin makes them, and takes them back
+
+
+def add_person(campaign: Campaign, name: str, *, admin: bool, url: str, new_link: bool = False) -> dict[str, str]:
+    """{"name", "link"} of a person; one whose link works is refused, or gets another with `new_link`, which ends it."""
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InputError(f"a person's name has 1 to {_LONGEST_NAME} printable characters; got {name[:80]!r}")
@@ -106,7 +197,7 @@ def add_person(campaign: Campaign, name: str, *, admin: bool, url: str, new_link
         token = (accounts.renew(name) if new_link else None) or accounts.add(name, admin=admin)
         found = accounts.find(name)
         name = name if found is None else found.name
-    return Link(name, f"{url.rstrip('/')}/join/{token}")
+    return {"name": name, "link": f"{url.rstrip('/')}/join/{token}"}
 
 
 def remove_person(campaign: Campaign, name: str) -> str:

@@ -9,15 +9,14 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, InvalidStateError
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
 from starlette.responses import Response
 
 from ratewise.store.accounts import Session
-from ratewise.store.store import Store
-from ratewise.web.requests import RefusedError
-from ratewise.web.service import Service
+from ratewise.web.service import RefusedError, Service
 
 _MOST = 64  # requests in one transaction
 _REST = 2.0  # seconds without a request after which the thread ends
@@ -26,25 +25,32 @@ Act = Callable[[Session], Response]
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request: who calls is checked first, then it is done; the result goes to the loop that waits for it."""
+    """A request: who calls is checked first, then it is done; `told` are those who wait for the response."""
 
     check: Callable[[], Session]
     act: Act
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Response]"
+    told: "Future[Response]" = field(default_factory=Future)
     session: Session | None = None
     response: Response | None = None
     error: Exception | None = None
 
+    def identify(self) -> None:
+        try:
+            self.session = self.check()
+        except RefusedError as error:
+            self.error = error
+
+    def run(self) -> None:
+        assert self.session is not None
+        self.response = self.act(self.session)
+
     def finish(self) -> None:
-        """Tell the one who waits, in their own loop."""
-        if self.future.done():
-            return  # the caller has gone
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            assert self.response is not None
-            self.future.set_result(self.response)
+        with suppress(InvalidStateError):  # the caller has gone
+            if self.error is not None:
+                self.told.set_exception(self.error)
+            else:
+                assert self.response is not None
+                self.told.set_result(self.response)
 
 
 @dataclass(slots=True, eq=False)
@@ -58,14 +64,13 @@ class Writer:
 
     async def do(self, check: Callable[[], Session], act: Act) -> Response:
         """The response, once everything behind it is committed."""
-        loop = asyncio.get_running_loop()
-        job = Job(check, act, loop, loop.create_future())
+        job = Job(check, act)
         with self._lock:
             self._jobs.put(job)
             if not self._runs:
                 self._runs = True
                 threading.Thread(target=self._work, daemon=True, name="ratewise-writer").start()
-        return await job.future
+        return await asyncio.wrap_future(job.told)
 
     def _work(self) -> None:
         while True:
@@ -84,32 +89,21 @@ class Writer:
     def serve(self, jobs: Sequence[Job]) -> None:
         """Check who calls, do what they ask for together, and tell them."""
         with self.service.turn() as desk:
-            _within(desk.store.reading, _check, jobs)
+            _within(desk.store.reading, Job.identify, jobs)
             known = [job for job in jobs if job.error is None]
-            if known and not _all(desk.store, known):
+            _within(desk.store.writing, Job.run, known)
+            if len(known) > 1 and known[0].error is not None:  # whoever's it is: nothing was done
                 for job in known:
-                    _within(desk.store.writing, _act, [job])
-        for loop in {job.loop for job in jobs}:
-            theirs = [job for job in jobs if job.loop is loop]
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_finish, theirs)
-
-
-def _all(store: Store, jobs: Sequence[Job]) -> bool:
-    """Do them in one transaction; False where one of them failed, and then nothing was done."""
-    try:
-        with store.writing():
-            for job in jobs:
-                _act(job)
-    except Exception:  # whoever's it is, it comes again where each is tried by itself
-        return False
-    return True
+                    job.error = None
+                    _within(desk.store.writing, Job.run, [job])
+        for job in jobs:
+            job.finish()
 
 
 def _within(
     one: Callable[[], AbstractContextManager[object]], work: Callable[[Job], None], jobs: Sequence[Job]
 ) -> None:
-    """Do something in one look or transaction; what goes wrong goes to those who asked for it."""
+    """Do something in one look or transaction; what goes wrong goes to all who asked for it."""
     try:
         with one():
             for job in jobs:
@@ -117,20 +111,3 @@ def _within(
     except Exception as error:
         for job in jobs:
             job.error = error
-
-
-def _check(job: Job) -> None:
-    try:
-        job.session = job.check()
-    except RefusedError as error:
-        job.error = error
-
-
-def _act(job: Job) -> None:
-    assert job.session is not None
-    job.response = job.act(job.session)
-
-
-def _finish(jobs: Sequence[Job]) -> None:
-    for job in jobs:
-        job.finish()
