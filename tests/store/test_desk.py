@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.store import audit
-from ratewise.store.desk import Desk, LeaseTerms, PersonAnswer, Vote, median_of
+from ratewise.store.desk import Desk, LeaseTerms, Vote, median_of
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, NewBatch, NewDraws
 from ratewise.store.store import Store
 
@@ -68,18 +68,18 @@ def test_people_are_short_of_questions_before_the_last_one_is_taken_and_one_alon
     assert demand(desk) == (0, 5, 1, True)
     assert desk.store.in_hand() == set()  # by this clock, which is not the wall's
     for lease in got[1:]:
-        desk.answer(lease.claim, lease.holder, PersonAnswer(1.0), price=10)
+        desk.answer(lease.claim, Vote(lease.holder, 1.0), price=10)
     assert demand(desk) == (0, 2, 1, True)  # ann has the last one, and eve waits
     desk.clock.now += 11
     assert demand(desk) == (0, 1, 0, False)  # eve went away
-    desk.answer(got[0].claim, "ann", PersonAnswer(1.0), price=10)
+    desk.answer(got[0].claim, Vote("ann", 1.0), price=10)
     assert demand(desk) == (0, 0, 0, False)
 
 
 def test_with_several_votes_one_waits_who_has_said_what_they_can(desk):
     for _ in range(4):
         lease = desk.lease("ann", 1, LeaseTerms(60, votes=2))
-        desk.answer(lease.claim, "ann", PersonAnswer(1.0), rule=median_of(2))
+        desk.answer(lease.claim, Vote("ann", 1.0), rule=median_of(2))
     assert demand(desk, votes=2) == (4, 0, 0, False)
     assert desk.lease("ann", 1, LeaseTerms(60, votes=2)) is None
     assert demand(desk, votes=2) == (4, 1, 1, True)
@@ -87,7 +87,7 @@ def test_with_several_votes_one_waits_who_has_said_what_they_can(desk):
     assert demand(desk, votes=2) == (3, 2, 1, True)
     desk.clock.now += 11
     assert demand(desk, votes=2) == (3, 1, 0, False)
-    assert desk.answer(bob.claim, "bob", PersonAnswer(1.0), rule=median_of(2)) == "settled"
+    assert desk.answer(bob.claim, Vote("bob", 1.0), rule=median_of(2)) == "settled"
 
 
 def test_a_lease_ends_by_itself_and_not_before(desk):
@@ -104,11 +104,11 @@ def test_a_lease_ends_by_itself_and_not_before(desk):
 
 def test_an_answer_settles_is_paid_once_and_names_its_annotator(desk, store):
     claim = desk.lease("ann", 1, LeaseTerms(60)).claim
-    assert desk.answer(claim, "ann", PersonAnswer(1.0, "sure"), price=7) == "settled"
+    assert desk.answer(claim, Vote("ann", 1.0, "sure"), price=7) == "settled"
     assert (rating(store, 0).state, rating(store, 0).value) == (ANSWERED, 1.0)
     assert store.totals() == (30, 7)
     assert desk.votes(claim) == [Vote("ann", 1.0, "sure")]
-    assert desk.answer(claim, "bob", PersonAnswer(0.0), price=7) == "was settled before"
+    assert desk.answer(claim, Vote("bob", 0.0), price=7) == "was settled before"
     assert desk.votes(claim) == [Vote("ann", 1.0, "sure")]
     assert store.totals() == (30, 7)
     assert desk.question(0, 1) is None
@@ -120,8 +120,8 @@ def test_who_answers_after_the_lease_has_ended_is_heard_while_the_question_is_op
     desk.clock.now = 5000
     other = desk.lease("bob", 1, LeaseTerms(60)).claim
     assert other == claim
-    assert desk.answer(claim, "ann", PersonAnswer(1.0)) == "settled"
-    assert desk.answer(other, "bob", PersonAnswer(0.0)) == "was settled before"
+    assert desk.answer(claim, Vote("ann", 1.0)) == "settled"
+    assert desk.answer(other, Vote("bob", 0.0)) == "was settled before"
 
 
 def test_votes_are_collected_from_different_people_and_their_median_settles(desk, store):
@@ -129,15 +129,13 @@ def test_votes_are_collected_from_different_people_and_their_median_settles(desk
     leases = [desk.lease(person, 1, LeaseTerms(60, votes=3)) for person in ("ann", "bob", "cid", "dot")]
     assert [lease.claim.position for lease in leases] == [0, 0, 0, 1]  # three at once, and no more
     claim = leases[0].claim
-    assert desk.answer(claim, "ann", PersonAnswer(1.0), price=9, rule=rule) == "more answers are needed"
+    assert desk.answer(claim, Vote("ann", 1.0), price=9, rule=rule) == "more answers are needed"
     assert desk.lease("ann", 1, LeaseTerms(60, votes=3)).claim.position == 1  # nobody twice
-    assert (
-        desk.answer(claim, "ann", PersonAnswer(0.0), price=9, rule=rule) == "more answers are needed"
-    )  # thought better of it
-    assert desk.answer(claim, "bob", PersonAnswer(1.0), price=9, rule=rule) == "more answers are needed"
+    assert desk.answer(claim, Vote("ann", 0.0), price=9, rule=rule) == "more answers are needed"  # thought better of it
+    assert desk.answer(claim, Vote("bob", 1.0), price=9, rule=rule) == "more answers are needed"
     assert store.totals() == (40, 0)
     assert rating(store, 0).state == OPEN
-    assert desk.answer(claim, "cid", PersonAnswer(1.0), price=9, rule=rule) == "settled"
+    assert desk.answer(claim, Vote("cid", 1.0), price=9, rule=rule) == "settled"
     assert store.totals() == (30, 9)
     assert rating(store, 0).value == 1.0
     assert [vote.annotator for vote in desk.votes(claim)] == ["ann", "bob", "cid"]
@@ -145,7 +143,7 @@ def test_votes_are_collected_from_different_people_and_their_median_settles(desk
 
 def test_nobody_can_tell(desk, store):
     claim = desk.lease("ann", 1, LeaseTerms(60)).claim
-    assert desk.answer(claim, "ann", PersonAnswer(None, "blank")) == "settled"
+    assert desk.answer(claim, Vote("ann", None, "blank")) == "settled"
     assert (rating(store, 0).state, rating(store, 0).value, rating(store, 0).note) == (MISSING, None, "blank")
 
 
@@ -172,7 +170,7 @@ def test_questions_in_nobody_s_hands_are_given_up_for_nothing(store):
 
 def test_ben_and_ben_in_capitals_have_one_vote(desk):
     claim = desk.lease("ben", 1, LeaseTerms(60, votes=2)).claim
-    assert desk.answer(claim, "ben", PersonAnswer(1.0), rule=median_of(2)) == "more answers are needed"
-    assert desk.answer(claim, "Ben", PersonAnswer(0.0), rule=median_of(2)) == "more answers are needed"
+    assert desk.answer(claim, Vote("ben", 1.0), rule=median_of(2)) == "more answers are needed"
+    assert desk.answer(claim, Vote("Ben", 0.0), rule=median_of(2)) == "more answers are needed"
     assert [(vote.annotator, vote.value) for vote in desk.votes(claim)] == [("Ben", 0.0)]
-    assert desk.answer(claim, "bea", PersonAnswer(0.0), rule=median_of(2)) == "settled"
+    assert desk.answer(claim, Vote("bea", 0.0), rule=median_of(2)) == "settled"

@@ -19,7 +19,7 @@ commit, so entries stand in the order of the commits. Who has a question in hand
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -33,21 +33,13 @@ PASSING = ("version", "leader", "leading")  # facts that are not recorded: they 
 ITEMS_EACH = 100  # items that share a digest
 RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
 _NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}
-_PAGES = "ratewise.record"
+_CHANGES, _LOCKED = "ratewise.changes", "ratewise.locked"  # of a connection: of the transaction it is in
 _ROWS = 5000  # items read at once
 _AT_ONCE = 10_000  # rows in one change
 _SHOWN = 40  # digits of a digest in a head: 160 bits
 _LAST = q.Query("SELECT number, digest FROM chain ORDER BY number DESC LIMIT 1")
 
 Change = list[Any]
-
-
-@dataclass(slots=True)
-class _Pages:
-    """What a transaction has changed so far, and whether it has the lock of the sums."""
-
-    changes: list[Change] = field(default_factory=list)
-    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +83,15 @@ def following(before: Entry, body: str) -> Entry:
 
 def start(connection: sa.Connection) -> None:
     """Begin an entry, with the transaction."""
-    connection.info[_PAGES] = _Pages()
+    connection.info.update({_CHANGES: [], _LOCKED: False})
 
 
 def seal(connection: sa.Connection) -> None:
     """Add the entry to the chain, at the end of the transaction; none where nothing was changed."""
-    pages: _Pages = connection.info[_PAGES]
-    if pages.changes:
+    if changes := connection.info[_CHANGES]:
         take_turn(connection)
-        _append(connection, pages.changes)
-    del connection.info[_PAGES]
+        _append(connection, changes)
+    del connection.info[_CHANGES]
 
 
 def _append(connection: sa.Connection, changes: Sequence[Change]) -> None:
@@ -111,19 +102,19 @@ def _append(connection: sa.Connection, changes: Sequence[Change]) -> None:
 
 def lock(connection: sa.Connection) -> q.Row | None:
     """(reserved, spent, cap), locked: others who write money wait until this transaction ends."""
-    connection.info[_PAGES].locked = True
+    connection.info[_LOCKED] = True
     return q.LOCK.first(connection)
 
 
 def take_turn(connection: sa.Connection) -> None:
     """Others who write wait until this transaction ends; asked for twice, it is one turn."""
-    if not connection.info[_PAGES].locked:
+    if not connection.info[_LOCKED]:
         lock(connection)
 
 
 def add(connection: sa.Connection, change: Change) -> None:
     """Record a change that the caller makes."""
-    connection.info[_PAGES].changes.append(change)
+    connection.info[_CHANGES].append(change)
 
 
 def insert(connection: sa.Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:

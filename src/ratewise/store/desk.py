@@ -44,12 +44,14 @@ _WAITS = 10.0  # seconds that one who got no question is taken to wait; pages as
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one annotator said to a question; no value: cannot tell."""
+    """What one annotator said to a question, None for cannot tell, and what the page knows of how it was given."""
 
     annotator: str
     value: float | None
     note: str = ""
     seconds: float | None = None  # that it took; None where nobody timed it
+    sides: str | None = None  # of a comparison, as this person saw it
+    flagged: bool | None = None  # for others to look at
 
 
 Settled = tuple[float | None]  # the rating of a question that is settled; None: it is missing
@@ -117,17 +119,6 @@ class LeaseTerms:
     seconds: float
     votes: int = 1
     splits: bool = False  # lend only questions that have all their votes and are open still
-
-
-@dataclass(frozen=True, slots=True)
-class PersonAnswer:
-    """One answer: its value, None for cannot tell, and what the page knows of how it was given."""
-
-    value: float | None
-    note: str = ""
-    seconds: float | None = None
-    sides: str | None = None
-    flagged: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +194,7 @@ class Desk:
             if rows:
                 q.insertion("leases", tuple(rows[0])).many(connection, rows)
 
-    def answer(
-        self, claim: Claim, person: str, said: PersonAnswer, *, price: Price = 0, rule: Rule = one_answer
-    ) -> Heard:
+    def answer(self, claim: Claim, said: Vote, *, price: Price = 0, rule: Rule = one_answer) -> Heard:
         """Write down what a person says; where the rule says so, the rating is settled and its price paid.
 
         Until then the same person may answer again, which replaces what they said.
@@ -215,7 +204,7 @@ class Desk:
             now_open = _open(connection, claim.position, claim.step)
             if now_open is None or now_open.attempt != claim.attempt:
                 return "was settled before"
-            return self._hear(connection, claim, person, said, price=price, rule=rule)
+            return self._hear(connection, claim, said, price=price, rule=rule)
 
     def question(self, position: int, step: int) -> Claim | None:
         """A question that is open; None where it is not."""
@@ -292,11 +281,11 @@ class Desk:
             _free(connection, position=row.position, step=row.step, holder=person)
             return "new"
 
-    def answer_key(self, person: str, key: str, said: PersonAnswer, *, price: Price, rule: Rule) -> Taken:
+    def answer_key(self, key: str, said: Vote, *, price: Price, rule: Rule) -> Taken:
         """Take an answer: the same again changes nothing, another one to an answered key is refused."""
         with self.store.writing() as connection:
             chain.take_turn(connection)
-            row = _row(connection, person, key)
+            row = _row(connection, said.annotator, key)
             if row is None:
                 return "unknown"
             if row.state == "answered":
@@ -308,8 +297,8 @@ class Desk:
                 return "too late"
             if isinstance(price, Hourly):
                 said = replace(said, seconds=price.counted(said.seconds, self.clock() - row.at))
-            self._hear(connection, claim, person, said, price=price, rule=rule)
-            _change(connection, row, state="answered", turn=_next_turn(connection, person))
+            self._hear(connection, claim, said, price=price, rule=rule)
+            _change(connection, row, state="answered", turn=_next_turn(connection, said.annotator))
             return "new"
 
     def undo(self, person: str, seconds: float) -> Key | None:
@@ -405,11 +394,11 @@ class Desk:
         """The row of an item, as JSON."""
         return str(self.store.read(q.CONTENT.scalar, position=position))
 
-    def answer_check(self, person: str, key: str, said: PersonAnswer, *, agrees: bool | None, price: int) -> Taken:
+    def answer_check(self, key: str, said: Vote, *, agrees: bool | None, price: int) -> Taken:
         """Take what is said to a question that is no vote, once; answers as `answer_key` does."""
         with self.store.writing() as connection:
             chain.take_turn(connection)
-            row = _row(connection, person, key)
+            row = _row(connection, said.annotator, key)
             if row is None or row.what is None:
                 return "unknown"
             if row.state in ("answered", "trained"):
@@ -421,7 +410,7 @@ class Desk:
                 "agrees": agrees, "state": "trained",
             }  # fmt: skip
             if row.what != TRAINING:
-                values |= {"state": "answered", "turn": _next_turn(connection, person), "paid": price}
+                values |= {"state": "answered", "turn": _next_turn(connection, row.person), "paid": price}
                 sql.pay_beside(connection, row.step, price)
             _change(connection, row, **values)
             return "new"
@@ -455,11 +444,9 @@ class Desk:
         q.insertion("leases", tuple(row)).many(connection, [row])
         return at + seconds
 
-    def _hear(
-        self, connection: sa.Connection, claim: Claim, person: str, said: PersonAnswer, *, price: Price, rule: Rule
-    ) -> Heard:
+    def _hear(self, connection: sa.Connection, claim: Claim, said: Vote, *, price: Price, rule: Rule) -> Heard:
         """Write an answer to an open question down, and settle it where the rule says so."""
-        votes = _votes(connection, claim)
+        votes, person = _votes(connection, claim), said.annotator
         for vote in [vote for vote in votes if name_key(vote.annotator) == name_key(person)]:
             _unsay(connection, claim, vote.annotator)
             votes.remove(vote)
@@ -470,7 +457,7 @@ class Desk:
         more = {"seconds": said.seconds, "sides": said.sides, "flagged": said.flagged}
         row |= {name: value for name, value in more.items() if value is not None}
         chain.insert(connection, "answers", [row])
-        votes.append(Vote(person, said.value, said.note, said.seconds))
+        votes.append(said)
         settled = rule(votes)
         if settled is None:
             _free(connection, position=claim.position, step=claim.step, holder=person)

@@ -14,7 +14,18 @@ from ratewise.campaign.clients.respondents import LONGEST_COMMENT
 from ratewise.errors import InputError, OutsideError, StoreError
 from ratewise.store.accounts import Session
 from ratewise.web.markup import as_html
-from ratewise.web.service import Body, RefusedError, Service, body_of, check_csrf, raw_body, session_of
+from ratewise.web.service import (
+    Body,
+    RefusedError,
+    Service,
+    body_of,
+    check_csrf,
+    number_in,
+    raw_body,
+    session_of,
+    text_in,
+    truth_in,
+)
 from ratewise.web.writer import Writer
 
 _LONGEST_KEY = 100
@@ -103,26 +114,24 @@ def _title(column: str) -> str:
 
 
 def _answers(service: Service, session: Session, body: Body) -> Response:
-    key = body.text("key", longest=_LONGEST_KEY)
-    if "rating" not in body.values:
+    key = text_in(body, "key", longest=_LONGEST_KEY)
+    if "rating" not in body:
         raise RefusedError(422, "rating is missing; send null where you cannot tell")
-    comment = body.text("comment", longest=LONGEST_COMMENT, default="").strip()
-    seconds, flagged = body.number("seconds"), body.truth("flagged")
+    comment = text_in(body, "comment", longest=LONGEST_COMMENT, default="").strip()
+    seconds, flagged = number_in(body, "seconds"), truth_in(body, "flagged")
     with service.turn() as desk:
         try:
-            taken = desk.answer(
-                session.name, key, body.values["rating"], comment=comment, seconds=seconds, flagged=flagged
-            )
+            taken = desk.answer(session.name, key, body["rating"], comment=comment, seconds=seconds, flagged=flagged)
         except InputError as error:
             raise RefusedError(422, str(error)) from None
         done = desk.done(session.name)
-        follows = desk.next(session.name) if body.truth("next") and taken in _TAKEN else None
+        follows = desk.next(session.name) if truth_in(body, "next") and taken in _TAKEN else None
     if taken in _REFUSED:
         raise RefusedError(409, _REFUSED[taken])
     if taken == "unknown":
         raise RefusedError(404, "no such question was given to you")
     saved = {"key": key, "saved": True, "done": done, **_feedback(service, session, key)}
-    if body.truth("next"):
+    if truth_in(body, "next"):
         saved["next"] = None if follows is None else told(follows)
     return JSONResponse(saved, status_code=_TAKEN[taken])
 
@@ -143,7 +152,7 @@ def _undo(service: Service, session: Session, _: Body) -> Response:
 
 
 def _skip(service: Service, session: Session, body: Body) -> Response:
-    key = body.text("key", longest=_LONGEST_KEY)
+    key = text_in(body, "key", longest=_LONGEST_KEY)
     with service.turn() as desk:
         taken = desk.skip(session.name, key)
     if taken == "unknown":
@@ -155,7 +164,7 @@ def _skip(service: Service, session: Session, body: Body) -> Response:
 
 def _renew(service: Service, session: Session, body: Body) -> Response:
     with service.turn() as desk:
-        until = desk.renew(session.name, body.text("key", longest=_LONGEST_KEY))
+        until = desk.renew(session.name, text_in(body, "key", longest=_LONGEST_KEY))
     if until is None:
         raise RefusedError(409, _REFUSED["too late"])
     return JSONResponse({"until": until})

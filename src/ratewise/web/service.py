@@ -107,38 +107,37 @@ class RefusedError(Exception):
         return JSONResponse({"error": self.reason}, status_code=self.status)
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A JSON object; each reader refuses what is not of its kind."""
+Body = dict[str, Any]  # a JSON object; each of these readers refuses what is not of its kind
 
-    values: dict[str, Any]
 
-    def text(self, name: str, *, longest: int, default: str | None = None) -> str:
-        """A text, not longer than allowed."""
-        value = self.values.get(name, default)
-        if not isinstance(value, str):
-            raise RefusedError(422, f"{name} must be a text")
-        if len(value) > longest:
-            raise RefusedError(422, f"{name} is longer than {longest:,} characters")
-        if any("\ud800" <= sign <= "\udfff" or sign == "\0" for sign in value):
-            raise RefusedError(422, f"{name} has signs that are no text")
-        return value
+def text_in(body: Body, name: str, *, longest: int, default: str | None = None) -> str:
+    """A text, not longer than allowed."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise RefusedError(422, f"{name} must be a text")
+    if len(value) > longest:
+        raise RefusedError(422, f"{name} is longer than {longest:,} characters")
+    if any("\ud800" <= sign <= "\udfff" or sign == "\0" for sign in value):
+        raise RefusedError(422, f"{name} has signs that are no text")
+    return value
 
-    def number(self, name: str) -> float | None:
-        """A number, or None where there is none."""
-        value = self.values.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise RefusedError(422, f"{name} must be a number")
-        return min(max(float(value), -1e9), 1e9) if value == value else 0.0  # noqa: PLR0124 - NaN differs from itself
 
-    def truth(self, name: str) -> bool:
-        """True or false; false where there is none."""
-        value = self.values.get(name, False)
-        if not isinstance(value, bool):
-            raise RefusedError(422, f"{name} must be true or false")
-        return value
+def number_in(body: Body, name: str) -> float | None:
+    """A number, or None where there is none."""
+    value = body.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RefusedError(422, f"{name} must be a number")
+    return min(max(float(value), -1e9), 1e9) if value == value else 0.0  # noqa: PLR0124 - NaN differs from itself
+
+
+def truth_in(body: Body, name: str) -> bool:
+    """True or false; false where there is none."""
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise RefusedError(422, f"{name} must be true or false")
+    return value
 
 
 def session_of(request: HTTPConnection, service: Service) -> Session:
@@ -175,7 +174,7 @@ def body_of(raw: bytes) -> Body:
         raise RefusedError(400, "the request is no JSON") from None
     if not isinstance(values, dict):
         raise RefusedError(400, "the request must be a JSON object")
-    return Body(values)
+    return values
 
 
 def address_of(request: HTTPConnection, service: Service) -> str:

@@ -35,7 +35,7 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.store import audit
 from ratewise.store.accounts import spellings
-from ratewise.store.desk import Desk, PersonAnswer, name_key
+from ratewise.store.desk import Desk, Vote, name_key
 from ratewise.store.queue import Claim
 from ratewise.tables import read_table, write_table
 from ratewise.tables.adapters import label_studio
@@ -219,7 +219,7 @@ def _refused(strange: Sequence[Label], desk: Desk) -> InputError:
     )
 
 
-def _said(each: Respondent, campaign: str, label: Label) -> PersonAnswer:
+def _said(each: Respondent, campaign: str, label: Label) -> Vote:
     """The answer on the scale; of a comparison, as if both texts had stood in the table's order."""
     scale = each.spec.scale
     sides = sides_of(campaign, label.key) if scale.kind == "pairwise" and label.key else None
@@ -227,10 +227,10 @@ def _said(each: Respondent, campaign: str, label: Label) -> PersonAnswer:
     if value is None and label.written is not None:
         value = each.number(label.written, where=f"{label.where}: ", hint=f"; or write {CANNOT_TELL!r}")
     value = each.turned(value) if value is not None and sides == "ba" else value
-    return PersonAnswer(value, label.comment[:LONGEST_COMMENT], bounded_seconds(label.seconds), sides)
+    return Vote(label.person, value, label.comment[:LONGEST_COMMENT], bounded_seconds(label.seconds), sides)
 
 
-def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, PersonAnswer]], *, left_out: int) -> Received:
+def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, Vote]], *, left_out: int) -> Received:
     told, spelled = audit.said_by(desk.store, each.step), spellings(desk.store)
     counts = Counter(taken=0, settled=0, known=0, late=0)
     notes: list[str] = []
@@ -245,7 +245,7 @@ def _take(each: Respondent, desk: Desk, legal: Sequence[tuple[Label, int, Person
         if claim is None:
             counts["late"] += 1
             continue
-        heard = each.settle(desk, claim, person, answer)
+        heard = each.settle(desk, claim, replace(answer, annotator=person))
         counts["settled"] += heard == "settled"
         counts["late" if heard == "was settled before" else "taken"] += 1
         told[position, person] = answer.value

@@ -33,8 +33,8 @@ from ratewise.store.desk import (
     Heard,
     LeaseTerms,
     NextCheck,
-    PersonAnswer,
     Taken,
+    Vote,
     name_key,
 )
 from ratewise.store.queries import Key
@@ -158,10 +158,10 @@ class Checking:
             return found
         return known[-1 - got.position].row
 
-    def answer(self, person: str, got: Key, said: PersonAnswer) -> Taken:
+    def answer(self, got: Key, said: Vote) -> Taken:
         """Take an answer, which no estimate sees."""
-        right = self._agrees(person, got, said.value)
-        return self.desk.answer_check(person, got.key, said, agrees=right, price=self._price)
+        right = self._agrees(said.annotator, got, said.value)
+        return self.desk.answer_check(got.key, said, agrees=right, price=self._price)
 
     def _agrees(self, person: str, got: Key, value: float | None) -> bool | None:
         if got.what == "repeat":
@@ -336,9 +336,9 @@ class Labelling:
     ) -> Taken:  # fmt: skip
         """Take an answer, which must be on the scale, or None for cannot tell; saved when this returns."""
 
-        def said(each: Respondent, sides: str | None) -> PersonAnswer:
+        def said(each: Respondent, sides: str | None) -> Vote:
             value = each.value(rating, sides)
-            return PersonAnswer(value, comment, bounded_seconds(seconds), sides, flagged or None)
+            return Vote(person, value, comment, bounded_seconds(seconds), sides, flagged or None)
 
         row = self._desk.of_key(person, key)
         if row is None:
@@ -346,10 +346,10 @@ class Labelling:
         each = self._at(row.step)
         if row.what is not None:
             checking = self._checkings.get(row.step)
-            return "too late" if checking is None else checking.answer(person, row, said(each, row.sides))
+            return "too late" if checking is None else checking.answer(row, said(each, row.sides))
         claim = self._desk.question(row.position, row.step)
         price = 0 if claim is None else each.price(claim)
-        return self._desk.answer_key(person, key, said(each, row.sides), price=price, rule=each.rule)
+        return self._desk.answer_key(key, said(each, row.sides), price=price, rule=each.rule)
 
     def feedback(self, person: str, key: str) -> Feedback | None:
         """What a learner is told after an answer to a training item; None for every other question."""
@@ -477,7 +477,7 @@ class People:
         each = Respondent(self.spec, step)
         if not isinstance(each.rater, PeopleSettings):
             raise InputError(f"rater {each.rater.name!r} is not asked here; send the key that came with the question")
-        return each.settle(self.desk, claim, self._spelled(person), PersonAnswer(each.value(rating), note))
+        return each.settle(self.desk, claim, Vote(self._spelled(person), each.value(rating), note))
 
     def _spelled(self, person: str) -> str:
         """The name as it was first written: Ben and ben are one person, and have one vote."""

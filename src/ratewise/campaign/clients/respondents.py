@@ -16,7 +16,7 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
 from ratewise.raters.kind import RaterSpec
 from ratewise.raters.scale import RatingScale
-from ratewise.store.desk import Desk, Heard, PersonAnswer, Price, Rule
+from ratewise.store.desk import Desk, Heard, Price, Rule, Vote
 from ratewise.store.queue import Claim
 from ratewise.tables import Table, read_table
 from ratewise.tables.blind import seen
@@ -65,9 +65,9 @@ class Respondent:
         """A comparison with the texts in the other order."""
         return self.spec.scale.high + self.spec.scale.low - value
 
-    def settle(self, desk: Desk, claim: Claim, person: str, said: PersonAnswer) -> Heard:
+    def settle(self, desk: Desk, claim: Claim, said: Vote) -> Heard:
         """Write an answer down; where it is enough, the question is settled and its price paid, in one transaction."""
-        return desk.answer(claim, person, said, price=self.price(claim), rule=self.rule)
+        return desk.answer(claim, said, price=self.price(claim), rule=self.rule)
 
     def shown(self, row: Mapping[str, Any], sides: str | None = None) -> dict[str, Any]:
         """What is seen of an item, in order: nothing that tells what to expect, or that the TOML does not show.

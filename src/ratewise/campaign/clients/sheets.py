@@ -22,7 +22,7 @@ from ratewise.core.draw import uniform
 from ratewise.errors import InputError, RatewiseWarning
 from ratewise.questions.sheets import SheetRow, answered_rows
 from ratewise.raters.sheet import SheetSettings
-from ratewise.store.desk import Desk, PersonAnswer
+from ratewise.store.desk import Desk, Vote
 from ratewise.store.queue import Claim
 from ratewise.store.store import Store
 from ratewise.tables import Table, read_table, write_table
@@ -87,7 +87,7 @@ def _take(desk: Desk, spec: Spec, sheet: Sheet) -> int:
     for row, value in answers:
         claim = open_now.get(row.id)
         if claim is not None:
-            each.settle(desk, claim, sheet.file, PersonAnswer(value))
+            each.settle(desk, claim, Vote(sheet.file, value))
             taken += 1
         elif row.id in settled and settled[row.id] != value:
             said = "that nobody can tell" if settled[row.id] is None else f"{settled[row.id]:g}"
