@@ -72,7 +72,7 @@ def report(
     now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
 ) -> list[Part]:
     """All sections of the report, from the answer to how to do it again."""
-    estimate = now.status.lead
+    estimate, (people, agreed) = now.status.lead, words.people_of(now)
     return [
         Heading(now.status.name, 1), Sentence(words.plain_answer(now), "answer"),
         *([Sentence("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
@@ -80,8 +80,11 @@ def report(
         _facts(now, datetime.now(UTC) if made is None else made),
         *_raters(now), *_rounds(now, truth),
         *_titled("What was saved", [Sentence(line) for line in words.savings(now)]),
-        *_pictures(now), *_labels(now), *_slices(now, slices), *_differences(now),
-        *_outlook(now), *_people(now), Heading("What is missing"), Sentence(words.missing(now)),
+        *_pictures(now),
+        *_titled("What the labels say", [] if now.diagnosis is None else listed(now.diagnosis.words())),
+        *_slices(now, slices), *_differences(now), *_outlook(now),
+        *_titled("People and agreement", [grid_of(words.PEOPLE, people), *listed(agreed)] if people else []),
+        Heading("What is missing"), Sentence(words.missing(now)),
         Heading("Method"), Bullets(words.method(now)),
         Heading("Assumptions"), Bullets(words.assumptions(now)),
         Heading("Limits"), Bullets(words.limitations(now)),
@@ -198,10 +201,6 @@ def _pictures(now: Snapshot) -> list[Part]:
     return parts
 
 
-def _labels(now: Snapshot) -> list[Part]:
-    return [] if now.diagnosis is None else _titled("What the labels say", listed(now.diagnosis.words()))
-
-
 def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
     """A table for each column of slices."""
     found, parts = findings.slices(now, columns), list[Part]()
@@ -255,12 +254,6 @@ def _outlook(now: Snapshot) -> list[Part]:
     table = grid_of(("money", "in all", f"{now.spec.level:.0%} interval"), rows)
     said = Sentence(f"Expected if it is spent in the same way; no item is rated twice.{lost}")
     return [Heading("What more money would bring"), table, said]
-
-
-def _people(now: Snapshot) -> list[Part]:
-    """Who has labelled, and how far they agree; nothing where no people did."""
-    rows, said = words.people_of(now)
-    return _titled("People and agreement", [grid_of(words.PEOPLE, rows), *listed(said)] if rows else [])
 
 
 def _notes(now: Snapshot) -> list[Part]:

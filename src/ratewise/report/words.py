@@ -120,9 +120,13 @@ def money_words(now: Snapshot, points: Sequence[Point]) -> str:
     if not known:
         return "The first round is not complete, so there is no interval yet."
     (first, begun), (last, ended) = known[0], known[-1]
-    said = [f"After {_money(now, first)} the interval was {_ends(now, begun)}"]
+
+    def at(spent: float) -> str:
+        return money(now.spec, Decimal(str(round(spent, 2))))
+
+    said = [f"After {at(first)} the interval was {_ends(now, begun)}"]
     if len(known) > 1:
-        said.append(f"after {_money(now, last)} it is {_ends(now, ended)}")
+        said.append(f"after {at(last)} it is {_ends(now, ended)}")
     alone = points[-1][2]
     beside = ""
     if alone is not None and alone.interval is not None and now.spec.weak is not None:
@@ -133,10 +137,12 @@ def money_words(now: Snapshot, points: Sequence[Point]) -> str:
 def calibration_words(now: Snapshot, bins: Sequence[Bin]) -> str:
     """How far the weak rating means what it says."""
     low, high = bins[0], bins[-1]
-    span = f"Where {_name(now)} says about {low.x:.2f}, the strong rating is {in_units(now.spec, low.y)} on average"
+    weak = now.spec.weak.name if now.spec.weak is not None else "it"
+    span = f"Where {weak} says about {low.x:.2f}, the strong rating is {in_units(now.spec, low.y)} on average"
     far = f"; where it says about {high.x:.2f}, {in_units(now.spec, high.y)}" if len(bins) > 1 else ""
     miss = max(bins, key=lambda b: abs(b.y - b.x))
-    off = f" It is furthest off near {miss.x:.2f}, by {abs(miss.y - miss.x):.2f}." if _on_scale(now, bins) else ""
+    on_scale = all(now.spec.scale.low <= b.x <= now.spec.scale.high for b in bins)
+    off = f" It is furthest off near {miss.x:.2f}, by {abs(miss.y - miss.x):.2f}." if on_scale else ""
     return f"{span}{far}. Bars are 95 % intervals; on the dashed line a weak rating means what it says.{off}"
 
 
@@ -148,19 +154,6 @@ def rates_words(bins: Sequence[Bin]) -> str:
         f"of the hardest ones ({high.x:.2f}), {high.y:.0%}. Each answer counts by one over its rate, so nothing is "
         "biased by this."
     )
-
-
-def _on_scale(now: Snapshot, bins: Sequence[Bin]) -> bool:
-    return all(now.spec.scale.low <= b.x <= now.spec.scale.high for b in bins)
-
-
-def _name(now: Snapshot) -> str:
-    assert now.spec.weak is not None
-    return now.spec.weak.name
-
-
-def _money(now: Snapshot, amount: float) -> str:
-    return money(now.spec, Decimal(str(round(amount, 2))))
 
 
 def _ends(now: Snapshot, e: Estimate) -> str:
@@ -179,19 +172,14 @@ def people_of(now: Snapshot) -> tuple[list[tuple[str, ...]], list[str]]:
     hidden = now.store.paid_beside()
     cost = f"Hidden checks and repeats cost {money(now.spec, to_money(hidden))}, which is in what was spent."
     paid = [cost] if hidden else []
-    return _people_rows(found), [_agreement(together), *now.status.votes, *judge_and_people(now), *paid]
-
-
-def _people_rows(found: list[Annotator]) -> list[tuple[str, ...]]:
-    """A row of text for each person."""
-    return [
+    rows: list[tuple[str, ...]] = [
         (
             one.name, f"{one.answers:,}", f"{one.cannot_tell:,}", "–" if one.seconds is None else f"{one.seconds:.0f}",
-            _agrees(one),
-            "; ".join(one.tests.words()) or "–",
+            _agrees(one), "; ".join(one.tests.words()) or "–",
         )
         for one in found
     ]  # fmt: skip
+    return rows, [_agreement(together), *now.status.votes, *judge_and_people(now), *paid]
 
 
 def _agrees(one: Annotator) -> str:
@@ -302,9 +290,12 @@ def limitations(now: Snapshot) -> list[str]:
 
 def again(now: Snapshot) -> list[str]:
     """Commands that do it again or check it."""
-    spec = now.spec
-    said = [f"ratewise verify {spec.path.name} --head {now.head}", f"ratewise export {spec.path.name} -o rated.csv"]
-    return [*said, "ratewise estimate rated.csv"]
+    name = now.spec.path.name
+    return [
+        f"ratewise verify {name} --head {now.head}",
+        f"ratewise export {name} -o rated.csv",
+        "ratewise estimate rated.csv",
+    ]
 
 
 def seed_words(now: Snapshot) -> str:

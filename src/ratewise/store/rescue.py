@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,8 +33,7 @@ class Rescued:
     broken: str = ""  # what of it cannot be used, where it is not
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
     def summary(self) -> str:
         """Lines for people."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from itertools import count
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
@@ -87,18 +88,13 @@ class SQLite:
 
     def _rescue(self) -> str | None:
         """A copy of the file as the open connections still see it; None where there is none, or no room."""
-        for number in range(100):
-            name = f"{self.path}.rescued" + (f"-{number}" if number else "")
-            if not os.path.exists(name):
-                return os.path.basename(name) if self._copied(name) else None
-        return None
-
-    def _copied(self, name: str) -> bool:
+        names = (f"{self.path}.rescued" + (f"-{number}" if number else "") for number in count())
+        name = next(name for name in names if not os.path.exists(name))
         for connection in self._open:
             with suppress(sqlite3.Error, OSError), closing(sqlite3.connect(name)) as copy:
                 connection.backup(copy)
-                return True
-        return False
+                return os.path.basename(name)
+        return None
 
     @staticmethod
     def _on_begin(connection: sa.Connection) -> None:
@@ -139,17 +135,10 @@ class SQLite:
 
     def dead(self, workers: Sequence[int]) -> list[int]:
         """Workers without a lock; for the process that plans to ask."""
-        return [worker for worker in workers if not self._lives(worker)]
-
-    def _lives(self, worker: int) -> bool:
-        if not os.path.exists(self._of(worker)):
-            return False
-        free = _locked(self._of(worker))
-        if free is None:
-            return True
-        free.close()
-        self._forget(worker)
-        return False
+        gone = [worker for worker in workers if not _is_held(self._of(worker))]
+        for worker in gone:
+            self._forget(worker)
+        return gone
 
     def _of(self, worker: int) -> str:
         return f"{self.path}.{worker}.lock"
@@ -170,14 +159,7 @@ class SQLite:
         self.engine.dispose()
 
     def running(self) -> bool:
-        if self._lock is not None:
-            return True
-        if not os.path.exists(self.path + ".lock"):
-            return False
-        free = _locked(self.path + ".lock")
-        if free is not None:
-            free.close()
-        return free is None
+        return self._lock is not None or _is_held(self.path + ".lock")
 
     def silent_leader(self) -> str | None:
         """None: one process plans here, and nobody waits for it."""
@@ -209,3 +191,13 @@ def _locked(path: str, patience: float = 0.0) -> sqlite3.Connection | None:
             raise
         return None
     return lock
+
+
+def _is_held(path: str) -> bool:
+    """Whether some process has the lock on a file; nobody has that of one that is not there."""
+    if not os.path.exists(path):
+        return False
+    free = _locked(path)
+    if free is not None:
+        free.close()
+    return free is None

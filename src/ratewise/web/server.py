@@ -134,19 +134,14 @@ def _run(campaign: Campaign, stop: threading.Event, say: Callable[[str], None]) 
 
 
 def _bound(listening: Listening) -> socket.socket:
+    """A socket that listens already: from here on callers wait instead of being turned away."""
+    if not 0 <= listening.port <= 65535:
+        raise InputError(f"--port must be from 0 to 65535; got {listening.port}")
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((listening.host.strip("[]"), listening.port))
-        bound.listen(128)  # from here on callers wait instead of being turned away
+        return socket.create_server((listening.host.strip("[]"), listening.port), family=family, backlog=128)
     except OSError as error:
-        bound.close()
         raise InputError(
             f"cannot listen at {listening.host} port {listening.port} ({error.strerror or error}); choose another with "
             "--port"
         ) from None
-    except OverflowError:
-        bound.close()
-        raise InputError(f"--port must be from 0 to 65535; got {listening.port}") from None
-    return bound
