@@ -23,10 +23,10 @@ from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.learn.texts import read_texts, use_note
 from ratewise.questions.export_terms import read_terms, reported
 from ratewise.questions.goal import spend_on
-from ratewise.questions.item_weights import estimate_chosen, estimate_large_chosen
+from ratewise.questions.item_weights import estimate_chosen
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready, with_votes
-from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, plain_numbers, read_rated
+from ratewise.questions.rated import Rate, Strong, TableColumns, plain_numbers, read_rated
 from ratewise.tables import Table, TableLike
 from ratewise.tables.cells import Texts
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
@@ -184,44 +184,39 @@ def estimate_table(
     The export of a campaign says itself how its columns are combined, and whose mean is wanted: unless other columns or
     methods are asked for, its estimate is what the campaign reports; of the other estimand, if that is asked for.
     """
-    meaning, relation = meaning_of(positive, scale), large_relation(table)
+    meaning = meaning_of(positive, scale)
     columns = TableColumns(strong, weak, rate, selected, clusters)
     chosen, plain = strata is not None or weight is not None, recalibrate == "none" and meaning == Meaning()
-    free = weak_cost is None and strong_cost is None  # nobody asks what it cost
     if strata is not None and weight is not None:
         raise InputError("give strata or weight, not both: strata know their weights themselves")
     how = EstimateOptions(
         method, interval, level, estimand or "population", pool_size, both_ends(bounds), floor, seed=seed
     )
-    rated: RatedTable | None = None
-    if chosen and relation is not None and interval != "anytime" and plain and not text and free:
-        large = estimate_large_chosen(relation, columns, strata, weight, how)
-        if large is not None:
-            return large
-    elif not chosen and not text:
-        rated = read_in_files(relation, columns, meaning, how, recalibrate)
+    if chosen:
+        if strong is None:
+            raise InputError(_NO_STRONG)
+        if clusters is not None or with_text(recalibrate, text, weak, strong) != "none":
+            raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
+        free = weak_cost is None and strong_cost is None  # nobody asks what it cost
+        found, own = estimate_chosen(table, columns, meaning, strata, weight, how, whole=not free)
+        spend = None
+        if not free:
+            g = np.full(own.rows.size, np.nan) if weak is None else plain_numbers(own.table, weak)
+            spend = spend_on(int(np.count_nonzero(own.looked & ~np.isnan(g))), found.labels, weak_cost, strong_cost)
+        return replace(found, spend=spend, notes=own.read + found.notes)
+    relation = large_relation(table)
     known, notes = None, tuple[str, ...]()
+    rated = None if text else read_in_files(relation, columns, meaning, how, recalibrate)
     if rated is None:
         read = read_whole(table, relation)
         terms = read_terms(read)
-        as_it_was = plain and not text and not chosen and how.plain
-        if terms is not None and as_it_was and terms.named(columns):
+        if terms is not None and plain and not text and how.plain and terms.named(columns):
             found, _ = reported(read, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
             return replace(found, spend=spend_on(found.items, found.labels, weak_cost, strong_cost))
         if strong is None:
-            raise InputError("name the column with the strong rating: strong, or --strong on the command line")
+            raise InputError(_NO_STRONG)
         ready = made_ready(read, strong, weak, meaning)
         recalibrate = with_text(recalibrate, text, weak, strong)
-        if chosen:
-            if clusters is not None or recalibrate != "none":
-                raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
-            ready.refuse_pool(how.estimand)
-            rated = read_rated(ready, columns, fewest=2, sure_without_weak=True)
-            found = estimate_chosen(rated, strata, weight, replace(how, bounds=how.bounds or ready.scale))
-            g = np.full(rated.rows.size, np.nan) if weak is None else plain_numbers(ready.table, weak)
-            bought = int(np.count_nonzero(rated.looked & ~np.isnan(g)))
-            spend = spend_on(bought, found.labels, weak_cost, strong_cost)
-            return replace(found, spend=spend, notes=rated.read + found.notes)
         refuse_unused_weights(ready.table, rate)
         rated = read_rated(ready, columns, fewest=2)
         texts = read_texts(ready.table, text, learner)
@@ -236,6 +231,7 @@ def estimate_table(
     return replace(found, spend=spend, notes=rated.notes(how) + notes + found.notes)
 
 
+_NO_STRONG = "name the column with the strong rating: strong, or --strong on the command line"
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
 
 

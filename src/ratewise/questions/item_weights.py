@@ -1,22 +1,20 @@
 """Means of items looked at in unequal proportions: by strata, with weights, or by slices (METHODS section 8)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats, number
+from ratewise.core.checks import number
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Recalibration
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.stratified import Shares, stratified, weighted
 from ratewise.errors import InputError, TableError
-from ratewise.questions.large import read_large
-from ratewise.questions.people import strong_columns
-from ratewise.questions.rated import RATE, RatedTable, TableColumns, refuse_row
-from ratewise.tables import Table, count_groups
+from ratewise.questions.large import large_relation, read_in_files, read_whole
+from ratewise.questions.people import made_ready, strong_columns
+from ratewise.questions.rated import RATE, RatedTable, TableColumns, read_rated, refuse_row
+from ratewise.tables import TableLike, count_groups
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable
 from ratewise.tables.words import Meaning
@@ -25,72 +23,67 @@ _MOST_KINDS = 1000  # of strata or weights, that are told apart in a large table
 
 
 def estimate_chosen(
-    rated: RatedTable,
+    source: TableLike,
+    columns: TableColumns,
+    meaning: Meaning,
     strata: str | None,
     weight: str | None,
     how: EstimateOptions,
-    sizes: Mapping[str, float] | None = None,
-) -> Estimate:
+    *,
+    whole: bool,
+) -> tuple[Estimate, RatedTable]:
     """The estimate from rows that were chosen by their strata, or that count by a column of weights (P/Q).
 
-    All rows of the table together give the strata's `sizes`, where those are not known otherwise. With a pool size the
-    pool is larger than the table, in the same shares.
+    All rows of the table together give the strata's sizes. With a pool size the pool is larger than the table, in the
+    same shares. With `whole` the table is read whole, however large it is.
     """
+    if weight is not None and how.estimand == "pool":
+        raise InputError("weights estimate the population's mean; give strata for the pool's own")
+    relation, by = large_relation(source), str(strata if weight is None else weight)
+    rated, counted = (None, {}) if whole or meaning != Meaning() else _in_files(relation, columns, by, how, weight)
+    if rated is None:
+        ready = made_ready(read_whole(source, relation), columns.strong or "", columns.weak, meaning)
+        ready.refuse_pool(how.estimand)
+        rated = read_rated(ready, columns, fewest=2, sure_without_weak=True)
+        counted = {} if strata is None else count_groups(ready.table, strata)
+    how = replace(how, bounds=rated.scale if how.bounds is None else how.bounds)
     if weight is not None:
-        if how.estimand == "pool":
-            raise InputError("weights estimate the population's mean; give strata for the pool's own")
-        return weighted(rated.items, _weights(rated, weight), how)
-    assert strata is not None
+        w = rated.table.numbers(weight, missing="allow")
+        refuse_row(rated.table.name, rated.rows & ~(w > 0), f"has a rate but no weight above 0 in column {weight!r}")
+        return weighted(rated.items, w[rated.rows], how), rated
     if how.pool_size is None:
         rated.pool.refuse_left_out("its strata")
-    names = rated.table.texts(strata, missing="allow" if sizes else "error").astype(np.str_)
-    sizes = sizes or _sizes(rated.table, names, how.pool_size)
-    return stratified(rated.items, Shares(names[rated.rows], sizes), replace(how, floor=None))
+    names = rated.table.texts(by, missing="error" if rated.items.counts is None else "allow").astype(np.str_)
+    factor = 1.0 if how.pool_size is None else number(how.pool_size, name="pool_size", minimum=1) / rated.pool.rows
+    if factor < 1:
+        size, rows = argument("pool_size"), rated.pool.rows
+        raise InputError(Message(f"{size} is {how.pool_size:g} but the table has {rows} rows; it cannot be smaller"))
+    sizes = {name: rows * factor for name, rows in counted.items()}
+    return stratified(rated.items, Shares(names[rated.rows], sizes), replace(how, floor=None)), rated
 
 
-def estimate_large_chosen(
-    relation: SqlTable, columns: TableColumns, strata: str | None, weight: str | None, how: EstimateOptions
-) -> Estimate | None:
-    """`estimate_chosen` of a table that stays in its files; nothing where it has to be read whole.
+def _in_files(
+    relation: SqlTable | None, columns: TableColumns, by: str, how: EstimateOptions, weight: str | None
+) -> tuple[RatedTable | None, dict[str, int]]:
+    """The rated rows of a table that stays in its files, and all its strata; no rows where it has to be read whole.
 
     Weights may be of few kinds only, as a draw by strata or slices writes them.
     """
-    by = strata if weight is None else weight
-    drawn = (columns.rate is not None or RATE in relation.columns) and columns.clusters is None
-    several = len(strong_columns(relation, columns.strong or ())) > 1
-    if by is None or by not in relation.columns or not drawn or several or how.pool_size is not None:
-        return None
-    sizes = count_groups(relation, by)
-    if not 0 < len(sizes) <= _MOST_KINDS or (weight is not None and how.estimand == "pool"):
-        return None
-    large = read_large(relation, columns, Meaning(), folds=how.method == "auto", by=by, sure_without_weak=True)
-    if large is None:
-        return None
-    try:
-        return estimate_chosen(large, strata, weight, how, sizes)
-    except TableError:  # a weight that is no number above 0: who reads the table whole says which row has it
-        if weight is None:
-            raise
-        return None
-
-
-def _sizes(table: Table, names: NDArray[np.str_], pool_size: float | None) -> dict[str, float]:
-    found, counts = np.unique(names, return_counts=True)
-    factor = 1.0 if pool_size is None else number(pool_size, name="pool_size", minimum=1) / table.rows
-    if factor < 1:
-        raise InputError(
-            Message(
-                f"{argument('pool_size')} is {pool_size:g} but the table has {table.rows} rows; it cannot be smaller"
-            )
-        )
-    return {str(name): float(n) * factor for name, n in zip(found, counts, strict=True)}
-
-
-def _weights(rated: RatedTable, column: str) -> Floats:
-    w = rated.table.numbers(column, missing="allow")
-    what = f"has a rate but no weight above 0 in column {column!r}"
-    refuse_row(rated.table.name, rated.rows & ~(w > 0), what)
-    return np.asarray(w[rated.rows])
+    if relation is None or by not in relation.columns or how.pool_size is not None or columns.clusters is not None:
+        return None, {}
+    drawn = columns.rate is not None or RATE in relation.columns
+    if not drawn or len(strong_columns(relation, columns.strong or ())) > 1:
+        return None, {}
+    counted = count_groups(relation, by)
+    rated = (
+        read_in_files(relation, columns, Meaning(), how, by=by, chosen=True) if len(counted) <= _MOST_KINDS else None
+    )
+    if rated is not None and weight is not None:
+        try:
+            rated = rated if (rated.table.numbers(weight, missing="allow") > 0).all() else None
+        except TableError:  # who reads the table whole says which row has a weight that is none
+            rated = None
+    return rated, counted
 
 
 _BY_CHANCE = 5.0  # standard errors within which a slice's share of the rows looked at may be chance

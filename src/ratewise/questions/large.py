@@ -1,11 +1,12 @@
 """Rated tables that are too large to hold: an estimate needs their labels one by one, and of all other rows only sums.
 
-`read_large` is `read_rated` for such tables; a table or a question that is not for it is read whole. First comes the
+`read_in_files` is `read_rated` for such tables; a table or a question that is not for it is read whole. First comes the
 SQL of ratings and rates: numbers, words with a meaning, and a rate where no column says one.
 """
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,39 +116,33 @@ def large_ratings(
     of_strong, people = tuple(columns[name] for name in strong), tuple(columns[name].sql for name in strong)
     if votes:
         of_strong = (_mean(of_strong),)
-    told = tuple[str, ...]()
-    if rate_sql is not None:
-        of_rate, source = rate_sql, f"column {named!r}"
-    elif rate is None:
-        assumed = _assumed(relation, _any_given(of_strong), asked_sql)
-        if assumed is None:
+    number, source = rate_sql, f"column {named!r}"
+    if number is None and rate is None:  # labels are taken as a random draw of all rows
+        given = _any_given(of_strong)
+        drawn = given if asked_sql is None else f"({given} OR coalesce({asked_sql.sql}, 0) <> 0)"
+        counts = relation.ask(
+            f"SELECT count(*) AS n, sum(CASE WHEN {given} THEN 1 ELSE 0 END) AS h,"
+            f" sum(CASE WHEN {drawn} THEN 1 ELSE 0 END) AS d FROM {relation.source_in_sql()}"
+        )
+        rows, labels, many = (int(counts[name][0]) for name in "nhd")
+        if labels == rows or many == 0:
             return None
-        of_rate, source, told = _one_rate(assumed[0]), "one rate for all", (assumed[1],)
-    else:
+        number, source = _one_rate(many / rows), "one rate for all"
+        notes += (assumed_note(many, many / rows),)
+    elif number is None:
         try:
-            value = share(float(rate), name=RATE, one=True)
+            value = share(float(rate or 0.0), name=RATE, one=True)
         except ValueError:
             return None  # several columns, or none
-        of_rate, source = _one_rate(value), f"the rate {value:g}"
+        number, source = _one_rate(value), f"the rate {value:g}"
     return LargeRatings(
-        relation, tuple(columns[name] for name in weak), of_strong, asked_sql, of_rate, source, rate is None,
-        notes + told, people if votes else (),
+        relation, tuple(columns[name] for name in weak), of_strong, asked_sql, number, source, rate is None, notes,
+        people if votes else (),
     )  # fmt: skip
 
 
 def _one_rate(value: float) -> NumberSql:
     return NumberSql(in_sql(value), in_sql(value), "true", "true", (value, value))
-
-
-def _assumed(relation: SqlTable, labelled: str, asked: NumberSql | None) -> tuple[float, str] | None:
-    """The rate of labels taken as a random draw of all rows, and a note on it; nothing where all rows have one."""
-    drawn = labelled if asked is None else f"({labelled} OR coalesce({asked.sql}, 0) <> 0)"
-    counts = relation.ask(
-        f"SELECT count(*) AS n, sum(CASE WHEN {labelled} THEN 1 ELSE 0 END) AS h,"
-        f" sum(CASE WHEN {drawn} THEN 1 ELSE 0 END) AS d FROM {relation.source_in_sql()}"
-    )
-    rows, labels, many = (int(counts[name][0]) for name in "nhd")
-    return None if labels == rows or many == 0 else (many / rows, assumed_note(many, many / rows))
 
 
 def _ratings(
@@ -157,15 +152,17 @@ def _ratings(
     columns, notes = dict[str, NumberSql](), list[str]()
     said = bool(meaning.positive or meaning.scale)
     for name in dict.fromkeys([*strong, *weak]):
-        number = None if said and name in strong else _if_number(relation, name)
-        if number is not None:
-            columns[name] = number
-            continue
-        words = _words(relation, name, meaning, strong=name in strong)
-        if words is None:
-            return None
-        columns[name] = words[0]
-        notes += words[1]
+        number = None
+        if not said or name not in strong:
+            with suppress(TableError):  # a column of text, in Spark
+                number = relation.number_in_sql(name)
+        if number is None:
+            words = _words(relation, name, meaning, strong=name in strong)
+            if words is None:
+                return None
+            number, more = words
+            notes += more
+        columns[name] = number
     return columns, tuple(dict.fromkeys(notes))
 
 
@@ -195,13 +192,6 @@ def _words(
     cases = " ".join(f"WHEN {quoted_text(word)} THEN {in_sql(x)}" for word, x in known)
     values = [x for _, x in known]
     return NumberSql(f"CASE {text} {cases} END", range=(min(values), max(values))), notes
-
-
-def _if_number(relation: SqlTable, name: str) -> NumberSql | None:
-    try:
-        return relation.number_in_sql(name)
-    except TableError:  # a column of text, in Spark
-        return None
 
 
 def _mean(columns: Sequence[NumberSql]) -> NumberSql:
@@ -256,33 +246,21 @@ def read_whole(source: TableLike, relation: SqlTable | None) -> Table:
 
 def read_in_files(
     relation: SqlTable | None, columns: TableColumns, meaning: Meaning, how: EstimateOptions,
-    recalibrate: Recalibration = "none", *, by: str | None = None,
+    recalibrate: Recalibration = "none", *, by: str | None = None, chosen: bool = False,
 ) -> RatedTable | None:  # fmt: skip
-    """The rated rows of a table that stays in its files, with folds where a line will be fitted; else nothing."""
+    """The rated rows of a table that stays in its files, in few rows; nothing where it has to be read whole.
+
+    Its table has the column `by` alone: slices, or what rows were `chosen` by; then rows of rate 1 need no weak rating.
+    Clusters are kept apart, so what it holds grows with them. Folds are there where a line will be fitted. `meaning`
+    says what words stand for; of several people's strong ratings the mean counts.
+    """
     affine = recalibrate == "affine" and columns.clusters is None
     if relation is None or columns.strong is None or how.interval == "anytime" or not (affine or recalibrate == "none"):
         return None
-    if "weight" in relation.columns and columns.rate in (None, RATE):
+    if not chosen and "weight" in relation.columns and columns.rate in (None, RATE):
         return None  # `refuse_unused_weights` looks at it
-    found = read_large(relation, columns, meaning, folds=affine or how.method == "auto", by=by)
-    return None if found is None or (affine and found.items.folds is None) else found
-
-
-def read_large(
-    relation: SqlTable,
-    columns: TableColumns,
-    meaning: Meaning,
-    *,
-    folds: bool,
-    by: str | None = None,
-    sure_without_weak: bool = False,
-) -> RatedTable | None:
-    """The rated rows of a large table, in few rows; nothing where only `read_rated` can read it.
-
-    Its table has the column `by` alone. Clusters are kept apart, so what it holds grows with them. `meaning` says what
-    words stand for; of several people's strong ratings the mean counts.
-    """
-    clusters, weak, people = columns.clusters, columns.weak, strong_columns(relation, columns.strong or ())
+    folds = affine or how.method == "auto"
+    clusters, weak, people = columns.clusters, columns.weak, strong_columns(relation, columns.strong)
     apart, several = clusters if by is None else by, len(people) > 1
     if weak is None or (clusters is not None and by is not None) or apart not in (None, *relation.columns):
         return None
@@ -290,7 +268,7 @@ def read_large(
     if found is None:
         return None
     what = found.expressions(0)
-    if sure_without_weak:  # Δ = H whatever stands here
+    if chosen:  # Δ = H whatever stands here
         sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
         filled = f"coalesce({what.weak}, {sure})"
         what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
@@ -314,6 +292,8 @@ def read_large(
     table = read_table({RATE: rows.rates} if by is None else {by: rows.by}, name=relation.name)
     votes = Votes(rows.beside, tuple(people)) if several else None
     scale = meaning.bounds if votes is None else ends_of(votes, meaning)
+    if affine and items.folds is None:
+        return None
     pool = TablePool.of(relation, items.items)
     return RatedTable(table, items, every, every, found.notes, False, pool, votes, scale)
 

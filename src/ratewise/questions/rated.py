@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, share
 from ratewise.core.clusters import Codes, cluster_codes
@@ -237,7 +236,11 @@ def read_rated(
     else:
         rows = looked
     if sure_without_weak:
-        g = _weak_or_sure(table, weak, draw, h)
+        g = np.full(table.rows, np.nan) if weak is None else plain_numbers(table, weak)
+        where = "name its column" if weak is None else f"rate it first, in column {weak!r}"
+        needed = f"has a rate below 1 but no weak rating; {where}"
+        refuse_row(table.name, looked & (draw.rates < 1) & np.isnan(g), needed)
+        g = np.where(np.isnan(g), np.where(labelled, h, 0.0), g)  # at rate 1 Δ = H whatever stands there
     else:
         g = np.zeros(h.size) if weak is None else weak_ratings(table, weak, draw)
         if draw.assumed:
@@ -247,28 +250,13 @@ def read_rated(
         g[rows], h[rows], q[rows], None if draw.selected is None else draw.selected[rows],
         None if columns.clusters is None else cluster_names(table, columns.clusters, rows),
     )  # fmt: skip
-    if table.rows > MANY_ROWS and columns.clusters is None:
-        items = _with_row_folds(items, np.flatnonzero(rows))
+    if table.rows > MANY_ROWS and columns.clusters is None:  # as of tables that stay in their files
+        asked = False if items.selected is None else items.selected
+        one_by_one = items.labelled | (items.rates >= 1) | asked
+        items = replace(items, folds=row_folds(np.flatnonzero(rows), one_by_one))
     pool = TablePool.of(table, int(np.count_nonzero(looked)))
     votes = None if ready.votes is None else ready.votes.rows(rows)
     return RatedTable(table, items, rows, looked, ready.notes + draw.notes, alone, pool, votes, ready.scale)
-
-
-def _weak_or_sure(table: Table, weak: str | None, draw: TableDraw, h: Floats) -> Floats:
-    """The weak ratings, and H where a row of rate 1 has none: Δ = H whatever stands there."""
-    g = np.full(table.rows, np.nan) if weak is None else plain_numbers(table, weak)
-    where = "name its column" if weak is None else f"rate it first, in column {weak!r}"
-    needed = draw.looked & (draw.rates < 1) & np.isnan(g)
-    refuse_row(table.name, needed, f"has a rate below 1 but no weak rating; {where}")
-    return np.where(np.isnan(g), np.where(np.isnan(h), 0.0, h), g)
-
-
-def _with_row_folds(items: Ratings, rows: NDArray[np.intp]) -> Ratings:
-    """Ratings with folds by the rows' numbers, as large tables have them: only items that were asked for are in one."""
-    alone = ~np.isnan(items.strong) | (items.rates >= 1)
-    if items.selected is not None:
-        alone |= items.selected
-    return replace(items, folds=row_folds(rows, alone))
 
 
 def unlooked_note(rows: int, how: EstimateOptions) -> tuple[str, ...]:
@@ -288,35 +276,44 @@ def read_draw(table: Table, labelled: Mask, columns: TableColumns, *, alone: boo
     """
     name = asked_column(table, columns.selected)
     asked = None if name is None else np.nan_to_num(plain_numbers(table, name)) != 0
-    rate = columns.rate
-    if rate is None and RATE in table.columns and not _all_rated(labelled, asked):
+    rate, there = columns.rate, RATE in table.columns
+    # Where every row of what was drawn from has a strong rating, rates say nothing. If all rows were asked for, those
+    # that were not have been left out.
+    if rate is None and there and not (labelled.all() and (asked is None or not asked.all())):
         rate = RATE
+    if rate is None and labelled.all():
+        unused = there and asked is None and _some_below_1(table)
+        return TableDraw(np.ones(table.rows), None, (_RATES_UNUSED,) if unused else (), True, "all rows")
     if rate is None:
-        told = (_RATES_UNUSED,) if asked is None and _may_be_drawn(table) else ()
-        return _assumed(labelled, None if labelled.all() else asked, told, alone=alone)
+        drawn = labelled if asked is None else labelled | asked
+        p = float(drawn.mean())
+        note = assumed_note(int(drawn.sum()), None if alone else p)
+        return TableDraw(np.full(table.rows, p), asked, (note,), True, "one rate for all")
+    number = None if rate in table.columns else _number(rate)
+    if number is not None:
+        number = share(number, name=RATE, one=True)
+        return TableDraw(np.full(table.rows, number), asked, (), False, f"the rate {number:g}")
     if isinstance(rate, str) and "," in rate and rate not in table.columns:
-        return TableDraw(_of_several(table, rate.split(",")), asked, (), False, f"columns {rate!r}")
-    number = _as_number(table, rate)
-    if number is None:
-        q = plain_numbers(table, str(rate))
-        if np.isnan(q).all():
-            raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
-        return TableDraw(q, asked, (), False, f"column {rate!r}")
-    return TableDraw(np.full(table.rows, share(number, name=RATE, one=True)), asked, (), False, f"the rate {number:g}")
+        # 1 − Π(1 − p) of independent draws; one that did not look at a row gave it no chance
+        each = np.column_stack([plain_numbers(table, name.strip()) for name in rate.split(",")])
+        q = np.where(np.isnan(each).all(axis=1), np.nan, 1.0 - np.prod(1.0 - np.nan_to_num(each), axis=1))
+        return TableDraw(q, asked, (), False, f"columns {rate!r}")
+    q = plain_numbers(table, str(rate))
+    if np.isnan(q).all():
+        raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
+    return TableDraw(q, asked, (), False, f"column {rate!r}")
 
 
-def _all_rated(labelled: Mask, asked: Mask | None) -> bool:
-    """Whether every row of what was drawn from has a strong rating, so that rates say nothing.
-
-    Where all rows were asked for, those that were not have been left out.
-    """
-    return bool(labelled.all()) and (asked is None or not asked.all())
-
-
-def _may_be_drawn(table: Table) -> bool:
-    """Whether there are rates, and some are below 1."""
+def _number(rate: str | float) -> float | None:
     try:
-        return RATE in table.columns and bool((plain_numbers(table, RATE) < 1).any())
+        return float(rate)
+    except ValueError:
+        return None
+
+
+def _some_below_1(table: Table) -> bool:
+    try:
+        return bool((plain_numbers(table, RATE) < 1).any())
     except TableError:
         return False
 
@@ -325,33 +322,6 @@ _RATES_UNUSED = (
     "every row has a strong rating, so rates are not used and the mean is the plain one; if rows that were not drawn "
     "were left out of the file, give them, too"
 )
-
-
-def _of_several(table: Table, names: list[str]) -> Floats:
-    """1 − Π(1 − p) of independent draws; a draw that did not look at a row has given it no chance."""
-    rates = np.column_stack([plain_numbers(table, name.strip()) for name in names])
-    total = 1.0 - np.prod(1.0 - np.nan_to_num(rates), axis=1)
-    return np.where(np.isnan(rates).all(axis=1), np.nan, total)
-
-
-def _as_number(table: Table, rate: str | float) -> float | None:
-    """One rate for all rows, if it is given as a number or as the text of one that names no column."""
-    if isinstance(rate, str) and rate in table.columns:
-        return None
-    try:
-        return float(rate)
-    except ValueError:
-        return None
-
-
-def _assumed(labelled: Mask, asked: Mask | None, told: tuple[str, ...], *, alone: bool) -> TableDraw:
-    """The draw of labels taken as a random sample of all rows."""
-    if labelled.all():
-        return TableDraw(np.ones(labelled.size), asked, told, True, "all rows")
-    drawn = labelled if asked is None else labelled | asked
-    p = float(drawn.mean())
-    note = assumed_note(int(drawn.sum()), None if alone else p)
-    return TableDraw(np.full(labelled.size, p), asked, (note,), True, "one rate for all")
 
 
 def assumed_note(drawn: int, rate: float | None) -> str:
