@@ -6,6 +6,8 @@ import pytest
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import worth_of_raters
+from ratewise.core.estimate import EstimateOptions
+from ratewise.core.ratings import Ratings
 from ratewise.design import chain_plan, rounds, seen
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
@@ -110,7 +112,11 @@ def data_of(argument):
         return argument.tobytes()
     if isinstance(argument, Covariates):
         return tuple(None if a is None else a.tobytes() for a in (argument.weak, argument.features))
-    return repr(argument) if isinstance(argument, float | tuple | str | int) else type(argument).__name__
+    if isinstance(argument, Ratings):
+        return tuple(map(data_of, (argument.weak, argument.strong, argument.rates)))
+    return (
+        repr(argument) if isinstance(argument, float | tuple | str | int | EstimateOptions) else type(argument).__name__
+    )
 
 
 @pytest.mark.parametrize("progress", [None, lambda status: None])
@@ -131,7 +137,7 @@ def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind
     watched(seen, "fit_rating", fits)
     watched(rounds, "cluster_fitted_rating", fits)
     watched(chain_plan, "fit_error", fits)
-    for owner, name in ((rounds.core, "estimate_mean"), (export_terms, "estimate_stratified")):
+    for owner, name in ((rounds, "estimate_rated"), (export_terms, "estimate_rated"), (export_terms, "stratified")):
         watched(owner, name, estimates)
     columns, keys = TARGETS[kind]
     campaign = Campaign.open(write(tmp_path, columns, **keys))

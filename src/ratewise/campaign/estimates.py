@@ -19,6 +19,7 @@ from ratewise.campaign.history import History
 from ratewise.campaign.strata import Inputs, largest_rating_off
 from ratewise.core.estimate import Estimate
 from ratewise.core.names import Estimand
+from ratewise.core.ratings import Ratings
 from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN
@@ -126,9 +127,9 @@ def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
         known_mean=wanted.known_mean, sizes=None if inputs is None else inputs.size_of,
     )  # fmt: skip
     if inputs is None or looked.strata is None:
-        return Pooled(terms, p.weak, strong, p.rates, p.asked, clusters=looked.clusters, raters=raters)
+        return Pooled(terms, Ratings(p.weak, strong, p.rates, p.asked, looked.clusters), raters=raters)
     names = np.array(inputs.names)[looked.strata]
-    return Pooled(terms, np.clip(p.weak, low, high), strong, p.rates, p.asked, strata=names)
+    return Pooled(terms, Ratings(np.clip(p.weak, low, high), strong, p.rates, p.asked), names)
 
 
 def stepped(history: History, seen: StepSeen) -> PooledDraw:

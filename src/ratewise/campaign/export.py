@@ -65,8 +65,9 @@ def items_table(now: Snapshot) -> Table:
 
 def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
     """The arrays and terms of the estimate; items of a round that is not complete have no rate and do not count."""
-    n, steps = pooled.strong.size, 1 if pooled.rates.ndim == 1 else pooled.rates.shape[1]
-    weak, rates = pooled.weak.reshape(n, -1), pooled.rates.reshape(n, -1)
+    items, n = pooled.items, pooled.items.strong.size
+    weak, rates = items.weak.reshape(n, -1), items.rates.reshape(n, -1)
+    steps = rates.shape[1]
     chosen_raters = [spec.raters[k] for k in pooled.raters] or spec.raters
     names = [""] if steps == 1 else [f"_{rater.name}" for rater in chosen_raters]
     out: dict[str, Any] = {}
@@ -75,7 +76,7 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
         out[f"rate{names[k + 1 - (steps == 1)]}"] = _filled(rates[:, k], looked)
     ending = "" if len(spec.raters) <= 2 else f"_{spec.strong.name}"
     chosen = np.zeros(looked, dtype=np.bool_)
-    chosen[:n] = pooled.selected
+    chosen[:n] = items.selected
     out[f"selected{ending}"] = chosen
     terms = replace(
         pooled.terms, rows=looked, weak=tuple(f"prediction{name}" for name in names[:steps]),
@@ -83,9 +84,9 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
         selected=f"selected{ending}",
     )  # fmt: skip
     if spec.start is not None:  # old labels count beside those that were asked for
-        out[terms.strong] = _filled(pooled.strong, looked)
-    if pooled.clusters is not None:
-        out["cluster_number"] = _filled(pooled.clusters.astype(np.float64), looked)
+        out[terms.strong] = _filled(items.strong, looked)
+    if items.clusters is not None:
+        out["cluster_number"] = _filled(items.clusters.astype(np.float64), looked)
         terms = replace(terms, clusters="cluster_number")
     if pooled.strata is not None:
         out["stratum"] = _array([*pooled.strata.tolist(), *[None] * (looked - n)])

@@ -108,11 +108,11 @@ def human_only(history: History, now: Snapshot, last: Look = LOOK_NOW) -> Estima
     or is the one to end with at the `last` look, as that of the estimate beside it. `None` too for strata and clusters.
     """
     pooled = _pooled(history, now, last)
-    if pooled is None or np.count_nonzero(~np.isnan(pooled.strong)) < 2:
+    if pooled is None or pooled.items.labels < 2:
         return None
     terms = replace(pooled.terms, method="regression", variance_factor=1.0)
     try:
-        return estimate_pooled(replace(pooled, terms=terms, weak=np.zeros_like(pooled.weak)))
+        return estimate_pooled(Pooled(terms, replace(pooled.items, weak=np.zeros_like(pooled.items.weak))))
     except InputError:  # such as missing answers only
         return None
 
@@ -164,7 +164,7 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[Campaig
     if not named or (not asked and now.facts.items > _MOST_TO_READ):
         return ()
     pooled = _pooled(history, now, now.last_look)
-    if pooled is None or np.count_nonzero(~np.isnan(pooled.strong)) < FEWEST_TO_LEARN:
+    if pooled is None or pooled.items.labels < FEWEST_TO_LEARN:
         return ()
     contents = [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, now.facts.items)]
     for name in named:
@@ -207,8 +207,8 @@ def _word(value: object) -> str:
 
 def _slice(now: Snapshot, empty: CampaignSlice, pooled: Pooled, here: Mask, known: Floats) -> CampaignSlice:
     """One slice; `known` are the ratings of its items that are never looked at."""
-    strong, level, ends = pooled.strong[here], now.spec.level, now.reader.terms.wanted.bounds
-    labels = int(np.count_nonzero(~np.isnan(strong)))
+    items, level, ends = pooled.items.part(here), now.spec.level, now.reader.terms.wanted.bounds
+    labels = items.labels
     rows = empty.items * now.facts.pool / now.facts.items  # of the slice, where the items are the first of a pool
     few = replace(empty, labels=labels + known.size)
     if labels < FEWEST_TO_LEARN:
@@ -218,9 +218,8 @@ def _slice(now: Snapshot, empty: CampaignSlice, pooled: Pooled, here: Mask, know
         pool_size=rows - known.size if now.spec.estimand == "pool" else None,
         known_mean=float(known.mean()) if known.size else 0.0,
     )  # fmt: skip
-    part = Pooled(terms, pooled.weak[here], strong, pooled.rates[here], pooled.selected[here])
     try:
-        return replace(few, estimate=estimate_pooled(part).within(ends))
+        return replace(few, estimate=estimate_pooled(Pooled(terms, items)).within(ends))
     except InputError:  # such as missing answers only
         return few
 

@@ -113,8 +113,9 @@ def _side(
     if terms is not None and plain and terms.named(columns):
         mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
         looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
-        weak, rates = (x.reshape(pooled.strong.size, -1)[:, -1] for x in (pooled.weak, pooled.rates))
-        items = Ratings(weak, pooled.strong, rates, pooled.selected, pooled.clusters)
+        items = pooled.items
+        weak, rates = (x.reshape(items.strong.size, -1)[:, -1] for x in (items.weak, items.rates))
+        items = replace(items, weak=weak, rates=rates)
         rated = RatedTable(table, items, looked, looked, (), False, TablePool.of(table, table.rows))
         return _Side(rated, mean, (terms.low, terms.high), _ids(table, columns.id, rated), exported=True)
     if columns.strong is None:

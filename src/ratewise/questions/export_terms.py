@@ -8,7 +8,7 @@ of every item, and in one cell of the column `ratewise` the terms of the estimat
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions, estimate_rated, on_scale
 from ratewise.core.names import Estimand, Method
-from ratewise.core.ratings import Mask, Ratings
+from ratewise.core.ratings import Ratings
+from ratewise.core.result import JsonRecord
 from ratewise.core.stratified import Shares, stratified
 from ratewise.errors import TableError
 from ratewise.questions.rated import TableColumns, TablePool
@@ -29,7 +30,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportTerms:
+class ExportTerms(JsonRecord):
     """How the arrays are combined; everything is a number or a word, so that it fits into one cell."""
 
     campaign: str
@@ -56,7 +57,7 @@ class ExportTerms:
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
-        return json.dumps({"version": VERSION, **{f.name: getattr(self, f.name) for f in fields(self)}})
+        return json.dumps({"version": VERSION, **self.to_dict()})
 
     def named(self, columns: TableColumns) -> bool:
         """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""
@@ -71,7 +72,7 @@ class ExportTerms:
         data: dict[str, Any] = json.loads(text)
         if data.pop("version", None) != VERSION:
             raise ValueError("another version")
-        return cls(**data | {name: tuple(data[name]) for name in ("weak", "rates")})
+        return cls.from_dict(data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,28 +80,23 @@ class Pooled:
     """All items looked at in complete rounds, as one draw."""
 
     terms: ExportTerms
-    weak: Floats  # what stands in its place; items × steps for a chain
-    strong: Floats
-    rates: Floats
-    selected: Mask
-    clusters: NDArray[np.intp] | None = None
+    items: Ratings  # `weak` is what stands in its place
     strata: NDArray[np.str_] | None = None
     raters: tuple[int, ...] = ()  # of a chain: whose answers each column rests on, and the last one; all if empty
 
 
 def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
     """The campaign's estimate; another level is taken only where the interval is not an anytime one."""
-    t, ends = pooled.terms, (pooled.terms.low, pooled.terms.high)
-    at = t.level_at if level is None or t.anytime else level
+    t = pooled.terms
+    t = t if level is None or t.anytime else replace(t, level_at=level)
     how = EstimateOptions(
-        method=t.method, level=at, estimand=t.estimand, pool_size=t.pool_size, bounds=ends,
+        t.method, level=t.level_at, estimand=t.estimand, pool_size=t.pool_size, bounds=(t.low, t.high),
         variance_factor=t.variance_factor,
     )  # fmt: skip
-    rated = Ratings(pooled.weak, pooled.strong, pooled.rates, pooled.selected, pooled.clusters)
     if pooled.strata is None:
-        found = estimate_rated(rated, how)
+        found = estimate_rated(pooled.items, how)
     else:
-        found = stratified(rated, Shares(pooled.strata, t.sizes), how)
+        found = stratified(pooled.items, Shares(pooled.strata, t.sizes), how)
     return as_reported(with_known(found, t.known, t.known_mean, t.pool_size), t)
 
 
@@ -173,17 +169,12 @@ def read_pooled(table: Table, terms: ExportTerms) -> Pooled:
     """The arrays of an export; rows of a round that is not complete have no rate and do not count."""
     rates = _columns(table, terms.rates)
     looked = ~np.isnan(rates[:, -1])
-    weak = _columns(table, terms.weak)[looked]
-    one = len(terms.rates) == 1
-    return Pooled(
-        terms,
-        weak[:, 0] if one else weak,
-        table.numbers(terms.strong, missing="allow")[looked],
-        rates[looked, 0] if one else rates[looked],
-        table.numbers(terms.selected)[looked] != 0,
-        None if terms.clusters is None else table.numbers(terms.clusters)[looked].astype(np.intp),
-        None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_),
-    )
+    chain = len(terms.rates) > 1
+    weak, rates = (x if chain else x[:, 0] for x in (_columns(table, terms.weak), rates))
+    clusters = None if terms.clusters is None else table.numbers(terms.clusters).astype(np.intp)
+    strong, selected = table.numbers(terms.strong, missing="allow"), table.numbers(terms.selected) != 0
+    strata = None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_)
+    return Pooled(terms, Ratings(weak, strong, rates, selected, clusters).part(looked), strata)
 
 
 def reported(
