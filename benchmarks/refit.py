@@ -42,7 +42,7 @@ class RefitTrial(Trial):
                 bought, taught = self._refitted(bought), bought.labels
             planned = self._decide(bought)
             if planned is None:
-                return self._end(bought)
+                return bought, self._estimate(bought)
             if not bought.position and planned.weak and planned.items is not None:
                 planned = replace(planned, items=max(planned.items, LEAST_LABELS))
             bought = self._buy(bought, planned)
@@ -69,7 +69,7 @@ def played(population: Population, texts: Rows, trainer: Trainer | None, budget:
         time.time(),
     )
     game = Trial(block, 0, budget) if trainer is None else RefitTrial(block, 0, budget, texts=texts, trainer=trainer)
-    e = game.play().estimate
+    _, e = game.play()
     said = {"error": e.value - population.mean, "low": e.low - population.mean, "high": e.high - population.mean}
     return said | {"seconds": time.time() - began, "used": getattr(game, "used", [])}
 

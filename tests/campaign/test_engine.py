@@ -8,21 +8,11 @@ import pytest
 from ratewise.core.draw import uniform
 from ratewise.core.estimate import EstimateOptions
 from ratewise.design.rounds import estimate_seen
-from ratewise.lab import automatic
+from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.report.campaign import campaign_page
 
 from .making import holds, judged, log_of, looked_at, ran, strong_mean
-
-
-class _Watched(automatic.Trial):
-    """The laboratory's campaign, which also keeps what was bought."""
-
-    __slots__ = ("bought",)
-
-    def _end(self, bought):
-        object.__setattr__(self, "bought", bought)
-        return super()._end(bought)
 
 
 def simulated(columns, *, seed, budget, cost_ratio, features=None):
@@ -34,9 +24,7 @@ def simulated(columns, *, seed, budget, cost_ratio, features=None):
     setting = Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1)
     block = Block(Population.of(weak, strong, features=known), setting, range(1))
     block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
-    campaign = _Watched(block, 0, budget)
-    played = campaign.play()
-    return campaign.bought, played, order
+    return *Trial(block, 0, budget).play(), order
 
 
 @pytest.mark.parametrize(
@@ -54,7 +42,7 @@ def simulated(columns, *, seed, budget, cost_ratio, features=None):
 def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean, seed):
     """Items, draws, labels and estimate, for the pool's mean and the population's."""
     columns = judged(items, seed=seed, mean=mean, spread=0.7)
-    bought, played, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost))
+    bought, found, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost))
     for estimand in ("pool", "population"):
         campaign = ran(
             tmp_path / estimand, columns, seed=seed, goal=f'budget = "{budget}"', estimand=estimand,
@@ -73,9 +61,9 @@ def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean,
         ours = campaign.estimate()
         assert ours.value == pytest.approx(right.value, rel=1e-9)
         assert ours.interval == pytest.approx(right.interval, rel=1e-9)
-        assert campaign.status().spent == Decimal(str(round(played.spend, 9)))
+        assert campaign.status().spent == Decimal(str(round(bought.spent, 9)))
         if estimand == "pool":
-            assert ours.value == pytest.approx(played.estimate.value, rel=1e-9)
+            assert ours.value == pytest.approx(found.value, rel=1e-9)
         holds(campaign)
 
 
@@ -90,7 +78,7 @@ def hinted(items, seed):
 def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, items, budget, seed):
     """It rates the start and no more. The whole pool is looked at, and the laboratory does the same."""
     columns = hinted(items, seed)
-    bought, played, _ = simulated(columns, seed=seed, budget=budget, cost_ratio=0.05, features=["hint"])
+    bought, _, _ = simulated(columns, seed=seed, budget=budget, cost_ratio=0.05, features=["hint"])
     campaign = ran(tmp_path, columns, seed=seed, goal=f'budget = "{budget}"', items='features = ["hint"]')
     status = holds(campaign)
     history, _ = looked_at(campaign)
@@ -102,7 +90,7 @@ def test_features_that_say_as_much_as_the_weak_rater_save_its_price(tmp_path, it
     asked = [row for row in log_of(campaign)["ratings"] if row[1] == 0]
     assert len(asked) == start
     assert history.items == items
-    assert status.spent == Decimal(str(round(played.spend, 9)))
+    assert status.spent == Decimal(str(round(bought.spent, 9)))
     assert budget - 1 < status.spent
     np.testing.assert_array_equal(history.looked.selected[:, 0], bought.seen.labelled)
     found = campaign.estimate()

@@ -9,7 +9,7 @@ from tests.learn.training.tiny import bert
 from ratewise.errors import TableError
 from ratewise.lab import datasets as module
 from ratewise.lab.datasets import arena_like
-from ratewise.lab.reproduction import EXPERIMENTS, real_claims, run_experiment
+from ratewise.lab.reproduction import EXPERIMENTS, run_experiment, verdicts
 from ratewise.tables import read_table, write_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,7 +52,7 @@ def test_it_trains_transfers_and_evaluates(tables, tmp_path, monkeypatch):
     again = arena_like(tables, tmp_path / "rater", system="s2", init="/nowhere")  # the rater is there
     np.testing.assert_array_equal(again.weak, made.weak)
     found = [run_experiment(experiment, made, trials=4, seed=1, workers=1) for experiment in EXPERIMENTS["arena-like"]]
-    claims = real_claims({"arena-like": found})
+    claims = verdicts({"arena-like": found})
     assert [claim.text.split(",")[0] for claim in claims] == [
         "with a rater trained on other systems",
         "active gains more over random on the easy/hard split than on all items",

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from ratewise import optimal_policy
-from ratewise.lab.figures import (
-    bernoulli_claims,
-    bernoulli_figure,
-    beta_errors,
-    curves,
-    gamma_errors,
-    gaussian_claims,
-    gaussian_figure,
-    ratios,
-)
+from ratewise.lab.figures import beta_errors, curves, gamma_errors, points_of, ratios
+from ratewise.lab.reproduction import verdicts
 
 SECTION_11 = [  # distribution, V, μ, η, c, τ*, E[π], active/base, random/base
     (gamma_errors, 1.0, 0.5, 0.5, 0.1, 2.239272, 0.251820, 0.620661, 0.866228),
@@ -28,24 +20,24 @@ SECTION_11 = [  # distribution, V, μ, η, c, τ*, E[π], active/base, random/ba
 
 @pytest.fixture(scope="module")
 def gaussian():
-    return gaussian_figure()
+    return points_of("gaussian")
 
 
 @pytest.fixture(scope="module")
 def bernoulli():
-    return bernoulli_figure()
+    return points_of("bernoulli")
 
 
 @pytest.mark.parametrize("row", SECTION_11, ids=lambda row: f"{row[0].__name__} {row[1:5]}")
 def test_numbers_by_quadrature(row):
     distribution, V, mu, eta, c, threshold, rate, active, random = row
-    errors = distribution(mu, eta)
-    policy = optimal_policy(errors.error, variance=V, weak_cost=c, strong_cost=1.0, weights=errors.weights)
+    u, weights = distribution(mu, eta)
+    policy = optimal_policy(u, variance=V, weak_cost=c, strong_cost=1.0, weights=weights)
     assert policy.threshold == pytest.approx(threshold, rel=1e-4)
     assert policy.mean_rate == pytest.approx(rate, rel=1e-4)
-    over_base, over_random = ratios(errors, variance=V, cost_ratio=c)
-    assert over_base == pytest.approx(active, rel=2e-5)
-    assert over_base / over_random == pytest.approx(random, rel=1e-6)
+    over = ratios((u, weights), variance=V, cost_ratio=c)
+    assert over["base"] == pytest.approx(active, rel=2e-5)
+    assert over["base"] / over["random"] == pytest.approx(random, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -58,20 +50,19 @@ def test_numbers_by_quadrature(row):
     ],
 )
 def test_the_bins_have_the_moments_and_the_quantiles_of_the_distribution(made, drawn, mean, variance):
-    assert made.weights.sum() == pytest.approx(1.0, abs=1e-12)
-    assert np.dot(made.error, made.weights) == pytest.approx(mean, rel=1e-9)
-    assert np.dot((made.error - mean) ** 2, made.weights) == pytest.approx(variance, rel=2e-3)
+    u, weights = made
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert np.dot(u, weights) == pytest.approx(mean, rel=1e-9)
+    assert np.dot((u - mean) ** 2, weights) == pytest.approx(variance, rel=2e-3)
     sample = np.sqrt(drawn(np.random.default_rng(5), 400_000))
     bound = 4.9 * sample.std() / sample.size**0.5  # false alarm 1e-6
-    assert np.dot(np.sqrt(made.error), made.weights) == pytest.approx(sample.mean(), abs=bound)
+    assert np.dot(np.sqrt(u), weights) == pytest.approx(sample.mean(), abs=bound)
 
 
 def test_limits_of_the_distributions():
     for distribution in (gamma_errors, beta_errors):
-        constant = distribution(0.3, 0.0)
-        assert (constant.error.tolist(), constant.weights.tolist()) == ([0.3], [1.0])
-    coin = beta_errors(0.3, 0.21)
-    assert (coin.error.tolist(), coin.weights.tolist()) == ([0.0, 1.0], [0.7, 0.3])
+        assert [part.tolist() for part in distribution(0.3, 0.0)] == [[0.3], [1.0]]
+    assert [part.tolist() for part in beta_errors(0.3, 0.21)] == [[0.0, 1.0], [0.7, 0.3]]
 
 
 def test_panels_and_curves(gaussian, bernoulli):
@@ -86,7 +77,7 @@ def test_panels_and_curves(gaussian, bernoulli):
 
 
 def test_every_claim_holds(gaussian, bernoulli):
-    for claim in gaussian_claims(gaussian) + bernoulli_claims(bernoulli):
+    for claim in verdicts({"gaussian": gaussian, "bernoulli": bernoulli}):
         assert claim.holds, claim.text
         assert claim.evidence
 
@@ -94,13 +85,11 @@ def test_every_claim_holds(gaussian, bernoulli):
 @pytest.mark.parametrize("panel", ["a", "b", "c"])
 def test_a_curve_that_turns_fails_its_claim(gaussian, panel):
     broken = [replace(p, y=1.0 - 0.5 * p.y) if p.panel == panel else p for p in gaussian]
-    failed = [claim for claim in gaussian_claims(broken) if not claim.holds]
-    assert len(failed) >= 1
-    assert all(claim.holds for claim in gaussian_claims(gaussian))
+    assert not all(claim.holds for claim in verdicts({"gaussian": broken}))
 
 
 def test_a_ratio_below_the_bound_fails_the_claim(bernoulli):
     at = next(k for k, p in enumerate(bernoulli) if p.panel == "e" and p.error_variance > 0.05)
     broken = list(bernoulli)
     broken[at] = replace(broken[at], y=broken[at].lower_bound - 1e-3)
-    assert not bernoulli_claims(broken)[-1].holds
+    assert not verdicts({"bernoulli": broken})[-1].holds

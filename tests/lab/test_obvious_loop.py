@@ -10,8 +10,7 @@ from studies import obvious_loop as loop
 
 from ratewise.core.names import SIMULATED_METHODS
 from ratewise.lab.methods import Lab
-from ratewise.lab.simulate import on_one_scale
-from ratewise.lab.trials import Setting
+from ratewise.lab.trials import Setting, on_one_scale
 from ratewise.questions.estimation import estimate_mean
 
 from .tables import MODES, OTHER, SCORES, TABLE, population_of

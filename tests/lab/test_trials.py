@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ratewise.lab.trials import Block, Population, Scale, Setting
+from ratewise.lab.trials import Block, Population, Setting, on_one_scale
 
 from ..bounds import FALSE_ALARM
 
@@ -148,12 +148,8 @@ def test_the_pool_size_is_the_table_or_infinite(population):
 # Scales
 
 
-def raw_weak(p):
-    return p.scale.weak_low + p.scale.weak_width * p.weak
-
-
 def raw_strong(p):
-    return p.scale.low + p.scale.width * p.strong
+    return p.low + p.width * p.strong
 
 
 RANGES = {  # weak, strong: what becomes [0, 1]
@@ -174,15 +170,14 @@ def test_scales(name):
     rng = np.random.default_rng(3011)
     g, h = (np.concatenate([ends, rng.uniform(*ends, 40)]) for ends in (weak, strong))
     p = Population.of(g, h)
-    assert (p.scale.weak_low, p.scale.weak_low + p.scale.weak_width) == pytest.approx(weak_range)
-    assert (p.scale.low, p.scale.low + p.scale.width) == pytest.approx(strong_range)
+    assert (p.low, p.low + p.width) == pytest.approx(strong_range)
     for x in (p.weak, p.strong):
         assert x.min() >= -1e-12
         assert x.max() <= 1 + 1e-12
-    np.testing.assert_allclose(raw_weak(p), g, atol=1e-12)
+    np.testing.assert_allclose(weak_range[0] + (weak_range[1] - weak_range[0]) * p.weak, g, atol=1e-12)
     np.testing.assert_allclose(raw_strong(p), h, atol=1e-12)
-    assert p.scale.low + p.scale.width * p.mean == pytest.approx(h.mean())
-    assert p.scale.width**2 * p.variance == pytest.approx(h.var())
+    assert p.low + p.width * p.mean == pytest.approx(h.mean())
+    assert p.width**2 * p.variance == pytest.approx(h.var())
     assert p.items == 42
 
 
@@ -197,9 +192,8 @@ def test_ratings_within_the_unit_interval_are_left_alone():
 def test_a_constant_weak_rating_has_a_scale():
     inside = Population.of(np.full(4, 0.3), np.array([0.0, 1.0, 1.0, 0.0]))
     outside = Population.of(np.full(4, 50.0), np.array([0.0, 1.0, 1.0, 0.0]))
-    for p, raw in ((inside, 0.3), (outside, 50.0)):
-        assert np.all(np.isfinite(p.weak))
-        np.testing.assert_allclose(raw_weak(p), raw)
+    np.testing.assert_array_equal(inside.weak, 0.3)
+    np.testing.assert_array_equal(outside.weak, 0.0)
 
 
 @settings(max_examples=100, deadline=None)
@@ -211,7 +205,7 @@ def test_a_constant_weak_rating_has_a_scale():
 def test_any_scale_leads_back(g, low, width):
     h = low + width * np.linspace(0, 1, len(g))
     p = Population.of(np.array(g), h)
-    np.testing.assert_allclose(raw_weak(p), g, rtol=1e-9, atol=1e-6)
+    assert np.all((p.weak >= 0) & (p.weak <= 1 + 1e-12))
     np.testing.assert_allclose(raw_strong(p), h, rtol=1e-9, atol=1e-9)
     assert p.strong.min() >= 0
     assert p.strong.max() <= 1 + 1e-12
@@ -220,7 +214,8 @@ def test_any_scale_leads_back(g, low, width):
 def test_another_scale_holds_the_same_ratings():
     rng = np.random.default_rng(3023)
     g, h = rng.uniform(1, 5, 30), rng.uniform(2, 4, 30)
-    wider = Population.of(g, h, scale=Scale(0.0, 10.0, 1.0, 4.0), features=g[:, None], uncertainty=h)
+    other = {"weak": np.array([0.0, 10.0]), "strong": np.array([1.0, 5.0])}
+    wider, _ = on_one_scale([{"weak": g, "strong": h, "features": g[:, None], "uncertainty": h}, other])
     np.testing.assert_allclose(wider.weak, g / 10)
     np.testing.assert_allclose(wider.strong, (h - 1) / 4)
     np.testing.assert_allclose(raw_strong(wider), h)

@@ -28,8 +28,9 @@ def words(found, **changes):
     for r in found.results:
         if r.method in changes:
             share = changes[r.method]
-            ends = {"mse": share, "mse_low": share * 0.95, "mse_high": share * 1.05}
-            r = dataclasses.replace(r, **{name: x * r.base_mse for name, x in ends.items()})  # noqa: PLW2901
+            ends = {"": share, "_low": share * 0.95, "_high": share * 1.05}
+            shares = {f"of_base{end}": x for end, x in ends.items()}
+            r = dataclasses.replace(r, **shares, **{f"mse{end}": x * r.base_mse for end, x in ends.items()})  # noqa: PLW2901
             r = dataclasses.replace(r, effective_budget=r.budget / share, savings=r.budget / share - r.budget)  # noqa: PLW2901
         results.append(dataclasses.replace(r, trials=changes.get("trials", 2000)))
     return in_words(results, budget=90, **given)

@@ -8,7 +8,7 @@ import pytest
 
 from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
-from ratewise.lab.reproduction import Experiment, real_claims, run_experiment
+from ratewise.lab.reproduction import Experiment, run_experiment, verdicts
 from ratewise.report import reproduction
 from ratewise.report.reproduction import reproduce_all
 from ratewise.report.terminal import text_of
@@ -42,7 +42,7 @@ def test_made_up_worlds_need_nothing(tmp_path):
         assert [Path(name).suffix for name in figure.files] == [".csv", ".svg", ".png"]
         assert all((tmp_path / "out" / name).stat().st_size > 1000 for name in figure.files)
     assert len(done.claims) == 10
-    assert all(claim.holds for _, claim in done.claims)
+    assert all(claim.holds for claim in done.claims)
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert page.count("✓ holds") == 10
     assert page.count("<img") == 2
@@ -71,7 +71,7 @@ def test_a_user_s_copy_is_simulated_on(tmp_path, imagenet):
     assert {row["method"] for row in rows} == {"base", "paper-random", "paper-active", "oracle"}
     assert len(rows) == 4 * 8
     assert {row["trials"] for row in rows} == {"60"}
-    assert [claim.text for _, claim in done.claims] == ["on ImageNet the random and the active policy both beat base"]
+    assert [claim.text for claim in done.claims] == ["on ImageNet the random and the active policy both beat base"]
 
 
 def test_the_only_figure_without_data_is_an_error(tmp_path):
@@ -117,10 +117,10 @@ def test_verdicts_depend_on_what_was_found():
     flat = Dataset("imagenet", "", np.full(3000, 0.5), sharp_judge(3000, 8, sharp=1)[1])
     experiment = Experiment("imagenet", "t", budgets)
     good, useless = (run_experiment(experiment, d, trials=300, seed=1, workers=1) for d in (spread, flat))
-    assert real_claims({"imagenet": [good]})[0].holds
-    assert not real_claims({"imagenet": [useless]})[0].holds
-    assert real_claims({"arena-easy-hard": [good], "aqa": [useless]})[0].holds
-    assert not real_claims({"arena-easy-hard": [useless], "aqa": [good]})[0].holds
+    assert verdicts({"imagenet": [good]})[0].holds
+    assert not verdicts({"imagenet": [useless]})[0].holds
+    assert verdicts({"arena-easy-hard": [good], "aqa": [useless]})[0].holds
+    assert not verdicts({"arena-easy-hard": [useless], "aqa": [good]})[0].holds
 
 
 def test_the_terminal_shows_sources_and_verdicts(tmp_path, capsys):

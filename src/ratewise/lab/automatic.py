@@ -17,15 +17,6 @@ from ratewise.learn.covariates import Covariates
 _STRONG_COST = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """Result of a simulated campaign; spend and labels are those after the burn-in."""
-
-    estimate: Estimate
-    spend: float
-    labels: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Bought:
     """What was bought, how far that went in the stream, and what it cost."""
@@ -36,7 +27,7 @@ class Bought:
 
     @property
     def labels(self) -> int:
-        """Strong ratings bought."""
+        """Strong ratings, those of the burn-in among them."""
         return int(np.count_nonzero(self.seen.labelled))
 
 
@@ -50,15 +41,15 @@ class Trial:
     teacher: Learned | None = None  # models from another table, to start with instead of a burn-in
     start: Learned | None = None  # what the burn-in teaches, where that is known already
 
-    def play(self) -> Played:
-        """Spend the budget in rounds, then estimate."""
+    def play(self) -> tuple[Bought, Estimate]:
+        """What the budget has bought, round by round, and the estimate from it."""
         bought = self._start()
         while (planned := self._decide(bought)) is not None:
             bought = self._buy(bought, planned)
-        return self._end(bought)
+        return bought, self._estimate(bought)
 
     def _start(self) -> Bought:
-        """The burn-in that every method is given, if any."""
+        """What the burn-in has bought, which every method is given."""
         rows = self.block.burn_in[self.trial] if self.block.setting.burn_in else np.empty(0, dtype=np.intp)
         phases: tuple[Phase[Rule], ...] = (Phase(rows.size),) if rows.size else ()
         return Bought(Seen.of(self._covariates(rows), self.block.population.strong[rows], phases))
@@ -119,26 +110,24 @@ class Trial:
                 return rows[:n], x.rows(slice(n)), drawn.first(n)
             items *= 1.6
 
-    def _end(self, bought: Bought) -> Played:
-        setting = self.block.setting
+    def _estimate(self, bought: Bought) -> Estimate:
         pool = self.block.population.items if self.block.ends else None
         estimand: Estimand = "population" if pool is None else "pool"
-        how = EstimateOptions("difference", "auto", setting.level, estimand, pool, RATING_BOUNDS, seed=self.trial)
-        found = estimate_seen(bought.seen, how)
-        return Played(found, float(without_rounding(bought.spent, self.budget)), bought.labels - setting.burn_in)
+        level = self.block.setting.level
+        how = EstimateOptions("difference", "auto", level, estimand, pool, RATING_BOUNDS, seed=self.trial)
+        return estimate_seen(bought.seen, how)
 
 
 def auto(block: Block, teacher: Learned | None = None) -> MethodOutcome:
     """Every trial of the block at every budget."""
-    budgets = block.setting.budgets
+    n, budgets = block.setting.burn_in, block.setting.budgets
     out = np.empty((5, len(block.trials), len(budgets)))
     for i in range(len(block.trials)):
-        start = learn_all(block.population.rows(block.burn_in[i])) if block.setting.burn_in else None
+        start = learn_all(block.population.rows(block.burn_in[i])) if n else None
         for k, budget in enumerate(budgets):
-            played = Trial(block, i, budget, teacher, start).play()
-            e = played.estimate
+            bought, e = Trial(block, i, budget, teacher, start).play()
             low, high = e.interval if e.interval is not None else RATING_BOUNDS  # no interval excludes nothing
-            out[:, i, k] = e.value, low, high, played.spend, played.labels
+            out[:, i, k] = e.value, low, high, without_rounding(bought.spent, budget), bought.labels - n
     return MethodOutcome(*out)
 
 

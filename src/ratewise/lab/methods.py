@@ -8,7 +8,7 @@ features; its distance to `auto` is what learning on the way costs.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -82,6 +82,7 @@ class Strategy:
     expected: Floats  # rates of the known items
     tuned: bool = True  # whether λ̂ is put in afterwards
     by_row: bool = False  # whether `known.weak` is the weak rating of every row of the table
+    weak_cost: float | None = None  # None: the setting's
 
     @classmethod
     def of(cls, known: Known, rates: Callable[[Floats], Floats]) -> "Strategy":
@@ -148,19 +149,15 @@ def oracle(known: Known, cost_ratio: float) -> Strategy:
     u = known.squared_error
     policy = optimal_policy(u, variance=known.variance, weak_cost=cost_ratio, strong_cost=_STRONG_COST)
     rates = np.maximum(policy.rates, _LEAST_RATE)
-    return Strategy(known, lambda rows, _: rates[rows], rates, tuned=False)
+    return Strategy(known, _of_rows(rates), rates, tuned=False)
+
+
+def _of_rows(rates: Floats) -> Callable[[Index, Floats], Floats]:
+    """The rate of every row of the table, whatever its weak rating."""
+    return lambda rows, _: rates[rows]
 
 
 # The limit
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Way:
-    """A way to spend a budget with f and u known: every row's rate, its price, and the squared error to expect."""
-
-    strategy: Strategy
-    weak_cost: float
-    expected: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,33 +184,28 @@ class Limit:
         whole = Known(Calibration("affine"), learned.unseen, population.strong)
         return cls(whole, np.maximum(error.predict(learned.model.predict(x), x), 0.0), weak_cost)
 
-    def ways(self, budget: float, pool: float) -> list[Way]:
-        """Rates by u, and one rate for all."""
+    def ways(self, budget: float, pool: float) -> Iterator[tuple[float, Strategy]]:
+        """By rates that follow u, and by one rate for all: the squared error to expect, and the strategy."""
         squared, V = self.whole.squared_error, float(self.whole.strong.var())
-        found = []
+        size, money = (None, None) if np.isinf(pool) else (pool, budget)
         for u in (self.u, np.full(self.u.size, float(squared.mean()))):
-            size, money = (None, None) if np.isinf(pool) else (pool, budget)
             try:
                 policy = optimal_policy(
                     u, variance=V, weak_cost=self.weak_cost, strong_cost=_STRONG_COST, pool_size=size, budget=money
                 )
             except PolicyError:
                 continue
-            rates = np.maximum(policy.rates, _LEAST_OF_LIMIT)
-            items = min(budget / (self.weak_cost + float(rates.mean())), pool)
-            added = float(np.mean(squared * (1.0 / rates - 1.0)))
-            strategy = Strategy(self.whole, lambda rows, _, pi=rates: pi[rows], rates, by_row=True)  # type: ignore[misc]
-            found.append(Way(strategy, self.weak_cost, V * max(1.0 / items - 1.0 / pool, 0.0) + added / items))
-        return found
+            pi = np.maximum(policy.rates, _LEAST_OF_LIMIT)
+            items = min(budget / (self.weak_cost + float(pi.mean())), pool)
+            expected = V * max(1.0 / items - 1.0 / pool, 0.0) + float(np.mean(squared * (1.0 / pi - 1.0))) / items
+            yield expected, Strategy(self.whole, _of_rows(pi), pi, by_row=True, weak_cost=self.weak_cost)
 
 
-def best_way(limits: Sequence[Limit], budget: float, pool: float) -> Way | None:
+def best_way(limits: Sequence[Limit], budget: float, pool: float) -> tuple[float, Strategy] | None:
     """The way of least expected error; None where strong ratings alone do better."""
-    best = min(
-        (way for known in limits for way in known.ways(budget, pool)), key=lambda way: way.expected, default=None
-    )
+    best = min((way for known in limits for way in known.ways(budget, pool)), key=lambda way: way[0], default=None)
     alone = float(limits[0].whole.strong.var()) * max(1.0 / budget - 1.0 / pool, 0.0)
-    return best if best is not None and best.expected < alone else None
+    return best if best is not None and best[0] < alone else None
 
 
 def limit(block: Block, limits: Sequence[Limit]) -> MethodOutcome:
@@ -226,8 +218,7 @@ def limit(block: Block, limits: Sequence[Limit]) -> MethodOutcome:
             alone = base(block) if alone is None else alone
             parts.append(alone.at(k))
         else:
-            same = [way.strategy] * len(block.trials)
-            parts.append(follow(block, same, (B,), weak_cost=way.weak_cost, evenly=block.ends))
+            parts.append(follow(block, [way[1]] * len(block.trials), (B,), evenly=block.ends))
     return MethodOutcome.joined(parts, axis=1)
 
 
@@ -265,15 +256,14 @@ def strong_alone(H: Floats, *, level: float, pool_size: float) -> tuple[Floats, 
 
 
 def follow(
-    block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None, *,
-    weak_cost: float | None = None, evenly: bool = False,
-) -> MethodOutcome:  # fmt: skip
+    block: Block, strategies: Sequence[Strategy], budgets: tuple[float, ...] | None = None, *, evenly: bool = False
+) -> MethodOutcome:
     """Spend the budgets after the burn-in, each trial by its strategy; combine with the burn-in by inverse variance.
 
     `evenly` draws along the stream at even steps of the rates' sum, so that hardly any money is left over.
     """
     setting, money = block.setting, np.array(block.setting.budgets if budgets is None else budgets)
-    c = setting.cost_ratio if weak_cost is None else weak_cost
+    c = setting.cost_ratio if strategies[0].weak_cost is None else strategies[0].weak_cost
     g, pi, uniform, H = _stream(block, strategies, float(money[-1]), c)
     drawn = _at_even_steps(pi, uniform[:, :1]) if evenly else uniform < pi
     stops, _ = stops_within(money, drawn, weak_cost=c, strong_cost=_STRONG_COST)
@@ -283,7 +273,10 @@ def follow(
     if setting.burn_in > 0:
         V, per_item = np.array([s.variances for s in strategies]).T
         first, second = V[:, None] / setting.burn_in, per_item[:, None] / found.items
-        value, variance = _combined(block, value, variance, second / (first + second))
+        share, ratings = second / (first + second), block.population.strong[block.burn_in]  # of the burn-in's weight
+        own = ratings.var(axis=1, ddof=1, keepdims=True) / setting.burn_in
+        value = share * ratings.mean(axis=1, keepdims=True) + (1 - share) * value
+        variance = share**2 * own + (1 - share) ** 2 * variance
     half = float(special.ndtri(0.5 + setting.level / 2)) * np.sqrt(variance)
     spend = without_rounding(c * found.items + _STRONG_COST * found.labels, money)
     return MethodOutcome(value, value - half, value + half, spend, found.labels.astype(np.float64))
@@ -293,13 +286,6 @@ def _at_even_steps(pi: Floats, start: Floats) -> Mask:
     """Systematic draws: each item has its rate, and so many items have as many labels as their rates add up to."""
     reached = np.floor(np.cumsum(pi, axis=1) + start)
     return np.diff(reached, axis=1, prepend=np.floor(start)) > 0
-
-
-def _combined(block: Block, value: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """Average of burn-in and policy, and its variance; `share` is the burn-in's weight."""
-    H = block.population.strong[block.burn_in]
-    mean, own = H.mean(axis=1, keepdims=True), H.var(axis=1, ddof=1, keepdims=True) / H.shape[1]
-    return share * mean + (1 - share) * value, share**2 * own + (1 - share) ** 2 * variance
 
 
 def _stream(
@@ -371,7 +357,7 @@ class Lab:
             "base": lambda: base(block),
             "paper-random": lambda: follow(block, _each(known, lambda k: paper_random(k, c))),
             "paper-active": lambda: follow(block, _each(known, lambda k: paper_active(k, c))),
-            "oracle": lambda: self._oracle(block),
+            "oracle": lambda: follow(block, [self.oracle] * len(trials) if self.oracle is not None else []),
             "ppi++": lambda: _follow_fixed(block, known, uniform),
             "active-fixed": lambda: _follow_fixed(block, known, active_fixed),
             "auto": lambda: auto(block, self.teacher),
@@ -383,7 +369,3 @@ class Lab:
         if self.known is not None:
             return [self.known] * len(block.trials)
         return [Known.of(self.population.weak[rows], self.population.strong[rows]) for rows in block.burn_in]
-
-    def _oracle(self, block: Block) -> MethodOutcome:
-        assert self.oracle is not None
-        return follow(block, [self.oracle] * len(block.trials))

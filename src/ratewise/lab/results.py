@@ -77,28 +77,13 @@ class MethodResult(Result):
     error_ratio_high: float
     base_mse: float  # of base in theory; in a pool less than V / (burn-in + budget)
 
-    @property
-    def of_base(self) -> float:
-        """MSE over base's in theory; NaN where base has no error left to compare with."""
-        return self._share(self.mse)
-
-    @property
-    def of_base_low(self) -> float:
-        """The lower end of a 95 % bootstrap interval of `of_base` over trials."""
-        return self._share(self.mse_low)
-
-    @property
-    def of_base_high(self) -> float:
-        """The upper end of that interval of `of_base`."""
-        return self._share(self.mse_high)
-
-    def _share(self, mse: float) -> float:
-        return mse / self.base_mse if self.base_mse > 0 else float("nan")
+    of_base: float  # MSE over `base_mse`; NaN where base has no error left to compare with
+    of_base_low: float
+    of_base_high: float
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON and CSV; shares of base's error are None where it has none."""
-        shares = {name: getattr(self, name) for name in ("of_base", "of_base_low", "of_base_high")}
-        return {**asdict(self), **{name: share if self.base_mse > 0 else None for name, share in shares.items()}}
+        return asdict(self) | ({} if self.base_mse > 0 else dict.fromkeys(("of_base", "of_base_low", "of_base_high")))
 
 
 def resamples(trials: int, seed: int) -> NDArray[np.float64]:
@@ -109,15 +94,9 @@ def resamples(trials: int, seed: int) -> NDArray[np.float64]:
 
 
 def results(
-    method: str,
-    outcome: MethodOutcome,
-    budgets: tuple[float, ...],
-    *,
-    theta: float,
-    scale: float,
-    base: Base,
+    method: str, outcome: MethodOutcome, budgets: tuple[float, ...], *, theta: float, scale: float, base: Base,
     shares: Floats,
-) -> list[MethodResult]:
+) -> list[MethodResult]:  # fmt: skip
     """One result per budget; `theta` in the outcome's units, `scale` back to the ratings' own."""
     error = (outcome.value - theta) * scale
     held = (outcome.low - _ROUNDING <= theta) & (theta <= outcome.high + _ROUNDING)
@@ -126,7 +105,7 @@ def results(
     made = []
     for k, B in enumerate(budgets):
         errors = float(squared[:, k].mean()), float(ends[0, k]), float(ends[1, k])
-        plain = base.variance / (base.burn_in + B)
+        plain, theory = base.variance / (base.burn_in + B), base.mse(B)
         spread = float(error[:, k].std(ddof=1)) if len(error) > 1 else float("nan")
         worth, effective = B, [base.budget(errors[i]) for i in (0, 2, 1)]
         if method == "base":  # the yardstick: whatever its trials did, it is worth its budget
@@ -141,7 +120,8 @@ def results(
                 spend_mean=float(outcome.spend[:, k].mean()), spend_max=float(outcome.spend[:, k].max()),
                 labels_mean=float(outcome.labels[:, k].mean()),
                 **_with_ends("effective_budget", effective), **_with_ends("savings", [x - worth for x in effective]),
-                **_with_ends("error_ratio", [x / plain if plain > 0 else 1.0 for x in errors]), base_mse=base.mse(B),
+                **_with_ends("error_ratio", [x / plain if plain > 0 else 1.0 for x in errors]), base_mse=theory,
+                **_with_ends("of_base", [x / theory if theory > 0 else float("nan") for x in errors]),
             )
         )  # fmt: skip
     return made

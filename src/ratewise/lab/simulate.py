@@ -12,7 +12,7 @@ from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.lab.methods import Lab
 from ratewise.lab.results import Base, Simulation, resamples, results
-from ratewise.lab.trials import MethodOutcome, Population, Scale, Setting
+from ratewise.lab.trials import MethodOutcome, Population, Setting, on_one_scale
 from ratewise.lab.workers import in_order
 from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import codings, feature_matrix, refuse_labels
@@ -86,12 +86,6 @@ def simulate(
     return simulate_lab(lab, trials=int(number(trials, name="trials", minimum=2)), workers=workers, progress=progress)
 
 
-def on_one_scale(tables: Sequence[dict[str, Any]]) -> list[Population]:
-    """Tables by their columns, rescaled by the range of all of them."""
-    scale = Scale.of(*(np.concatenate([table[name] for table in tables]) for name in ("weak", "strong")))
-    return [Population.of(**table, scale=scale) for table in tables]
-
-
 def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progress | None) -> Simulation:
     """`simulate` for a population in memory: blocks of trials in order, and what they come to."""
     size = lab.setting.block_size(lab.population)
@@ -110,15 +104,14 @@ def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progre
         partial = True
         warnings.warn(f"stopped after {n} of {trials} trials; these results are partial", RatewiseWarning, stacklevel=3)
     population, setting = lab.population, lab.setting
-    width = population.scale.width
-    V = population.variance * width**2
+    V = population.variance * population.width**2
     base, shares = Base(V, setting.burn_in, setting.pool_size(population)), resamples(n, setting.seed)
     found = [
         result
         for method in lab.methods
         for result in results(
             method, MethodOutcome.joined([d[method] for d in done], axis=0), setting.budgets,
-            theta=population.mean, scale=width, base=base, shares=shares,
+            theta=population.mean, scale=population.width, base=base, shares=shares,
         )
     ]  # fmt: skip
     settings = {
@@ -126,7 +119,7 @@ def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progre
         "mode": setting.mode, "methods": list(lab.methods), "trials": n, "level": setting.level,
         "fixed_rate": setting.fixed_rate, "seed": setting.seed, "transfer": lab.transferred,
     }  # fmt: skip
-    theta = population.scale.low + width * population.mean
+    theta = population.low + population.width * population.mean
     return Simulation(theta, V, population.items, settings, tuple(found), partial)
 
 

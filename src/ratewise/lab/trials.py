@@ -1,15 +1,16 @@
 """Trials: items drawn from a fully rated table, the same for every method, whatever the number of processes."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, seed_number
 from ratewise.core.names import Mode
-from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.learn.covariates import Covariates
 
 Index = NDArray[np.intp]
 
@@ -20,57 +21,29 @@ _ENTRIES = 2_000_000  # a block of trials is as large as this many items: about 
 _MOST_TRIALS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Ratings within [0, 1] stay as they are; else the strong ratings' range becomes [0, 1], and the weak ones' too."""
-
-    weak_low: float
-    weak_width: float
-    low: float
-    width: float
-
-    @classmethod
-    def of(cls, weak: Floats, strong: Floats) -> "Scale":
-        """Weak ratings share the strong ones' range where they lie within it; else their own becomes [0, 1]."""
-        low, high = float(strong.min()), float(strong.max())
-        if low >= 0 and high <= 1:
-            low, high = 0.0, 1.0
-        g_low, g_high = float(weak.min()), float(weak.max())
-        if g_low >= low and g_high <= high:
-            g_low, g_high = low, high
-        return cls(g_low, (g_high - g_low) or 1.0, low, (high - low) or 1.0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """A fully rated table in [0, 1], with the scale that leads back."""
+    """A fully rated table in [0, 1]; ratings are low + width × these."""
 
     covariates: Covariates
     strong: Floats
-    scale: Scale
+    low: float = 0.0
+    width: float = 1.0
 
     @classmethod
-    def of(
-        cls, weak: Floats, strong: Floats, *, scale: Scale | None = None, features: Floats | None = None,
-        uncertainty: Floats | None = None, text: TextColumns | None = None,
-    ) -> "Population":  # fmt: skip
-        """Rescale by the table's own range, or by a given one."""
-        s = Scale.of(weak, strong) if scale is None else scale
-        known = Covariates((weak - s.weak_low) / s.weak_width, features, uncertainty, text)
-        return cls(known, (strong - s.low) / s.width, s)
+    def of(cls, weak: Floats, strong: Floats, **columns: Any) -> "Population":
+        """Of one table; `columns` are features, uncertainty and text."""
+        return on_one_scale([{"weak": weak, "strong": strong, **columns}])[0]
 
     def rows(self, index: Index) -> "Population":
-        """The population's rows at these positions."""
-        return Population(self.covariates.rows(index), self.strong[index], self.scale)
+        return replace(self, covariates=self.covariates.rows(index), strong=self.strong[index])
 
     @property
     def weak(self) -> Floats:
-        """Weak ratings, in [0, 1]."""
         return self.covariates.weak
 
     @property
     def items(self) -> int:
-        """N."""
         return int(self.strong.size)
 
     @property
@@ -82,6 +55,28 @@ class Population:
     def variance(self) -> float:
         """V, of ratings in [0, 1]."""
         return float(self.strong.var())
+
+
+def on_one_scale(tables: Sequence[Mapping[str, Any]]) -> list[Population]:
+    """Tables by their columns, rescaled by the range of all of them.
+
+    Strong ratings within [0, 1] stay as they are; else their range becomes [0, 1]. Weak ratings share that range where
+    they lie within it; else their own becomes [0, 1].
+    """
+    g, h = (np.concatenate([table[name] for table in tables]) for name in ("weak", "strong"))
+    low, high, weak_low, weak_high = (float(end) for end in (h.min(), h.max(), g.min(), g.max()))
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    if weak_low >= low and weak_high <= high:
+        weak_low, weak_high = low, high
+    width, weak_width = (high - low) or 1.0, (weak_high - weak_low) or 1.0
+    return [
+        Population(
+            Covariates((t["weak"] - weak_low) / weak_width, t.get("features"), t.get("uncertainty"), t.get("text")),
+            (t["strong"] - low) / width, low, width,
+        )
+        for t in tables
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,6 @@ class MethodOutcome:
     labels: Floats
 
     def at(self, budget: int) -> "MethodOutcome":
-        """One budget, by its number."""
         return MethodOutcome(*(getattr(self, f.name)[:, budget : budget + 1] for f in fields(self)))
 
     @classmethod

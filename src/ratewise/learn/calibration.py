@@ -15,7 +15,7 @@ from ratewise.core.result import JsonRecord, Result
 from ratewise.errors import InputError
 
 _CLIP = 1e-3  # scores are kept this far from the ends before the logit
-_FEWEST = {"platt": 2, "affine": 2, "isotonic": 2}
+_FEWEST = 2  # labels
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,8 +57,8 @@ def fit_calibration(
     g, h = finite(weak, name="weak"), finite(strong, name="strong")
     if g.shape != h.shape or g.ndim != 1:
         raise InputError(f"weak and strong must be rows of equal length; got shapes {g.shape} and {h.shape}")
-    if g.size < _FEWEST[kind]:
-        raise InputError(f"calibration needs at least {_FEWEST[kind]} labelled items; got {g.size}")
+    if g.size < _FEWEST:
+        raise InputError(f"calibration needs at least {_FEWEST} labelled items; got {g.size}")
     w = np.ones(g.size) if weights is None else finite(weights, name="weights", minimum=0)
     return {"platt": _platt, "affine": _affine, "isotonic": _isotonic}[kind](g, h, w)
 
@@ -80,13 +80,17 @@ def cross_calibrated(
     are the folds, where they are known: an item in none (−1) takes the mean of all maps.
     """
     g, h = as_floats(weak, name="weak"), as_floats(strong, name="strong")
-    fold = _folds(g.size, folds, seed, codes) if given is None else given
+    if given is None:
+        rng = np.random.default_rng(seed)
+        fold = rng.permutation(g.size) % folds if codes is None else cluster_folds(codes, folds, rng)
+    else:
+        fold = given
     labelled, nowhere = ~np.isnan(h), fold < 0
     out, apart = g.copy(), g[nowhere]
     mean = np.zeros(apart.size)
     for k in range(folds):
         here, others = fold == k, (fold != k) & labelled
-        if np.count_nonzero(others) < _FEWEST[kind]:
+        if np.count_nonzero(others) < _FEWEST:
             mean += apart / folds
         elif here.any() or apart.size:
             fitted = fit_calibration(g[others], h[others], kind=kind)
@@ -96,17 +100,14 @@ def cross_calibrated(
     return out
 
 
-def _folds(items: int, folds: int, seed: int, codes: Codes | None) -> NDArray[np.int64]:
-    rng = np.random.default_rng(seed)
-    return rng.permutation(items) % folds if codes is None else cluster_folds(codes, folds, rng)
-
-
 def _platt(g: Floats, h: Floats, w: Floats) -> Calibration:
     strong_range = _range(h) if h.min() < 0 or h.max() > 1 else (0.0, 1.0)
     low, high = strong_range
     weak_range = strong_range if g.min() >= low and g.max() <= high else _range(g)
     x, y = _logit(g, weak_range), (h - low) / (high - low)
-    a, b = _logistic_line(x, _platt_targets(y, w), w)
+    n = w.size * float(np.dot(w, y) / w.sum())
+    top, bottom = (n + 1) / (n + 2), 1 / (w.size - n + 2)  # Platt's smoothed targets; in between for other ratings
+    a, b = _logistic_line(x, bottom + (top - bottom) * y, w)
     return Calibration("platt", intercept=a, slope=b, weak_range=weak_range, strong_range=strong_range)
 
 
@@ -144,13 +145,6 @@ def _logistic_line(x: Floats, y: Floats, w: Floats) -> tuple[float, float]:
     return float(theta[0] - theta[1] * centre), float(theta[1])
 
 
-def _platt_targets(y: Floats, w: Floats) -> Floats:
-    """Platt's smoothed targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2); in between for ratings that are neither."""
-    n = w.size * float(np.dot(w, y) / w.sum())
-    top, bottom = (n + 1) / (n + 2), 1 / (w.size - n + 2)
-    return bottom + (top - bottom) * y
-
-
 def _affine(g: Floats, h: Floats, w: Floats) -> Calibration:
     from sklearn.linear_model import LinearRegression
 
@@ -185,21 +179,13 @@ _COLDEST, _HOTTEST = 0.05, 20.0
 _BINS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """p = σ(z/T + shift)."""
+def fit_temperature(logits: Floats, target: Floats) -> tuple[float, float]:
+    """T and shift of p = σ(z/T + shift), of least cross-entropy; 1 and 0 with few labels.
 
-    temperature: float = 1.0
-    shift: float = 0.0
-
-    def __call__(self, logits: Floats) -> Floats:
-        return np.asarray(special.expit(logits / self.temperature + self.shift))
-
-
-def fit_temperature(logits: Floats, target: Floats) -> Calibrated:
-    """The temperature and shift of least cross-entropy; none with few labels. Half a label of either kind is added."""
+    Half a label of either kind is added.
+    """
     if logits.size < _FEWEST_HELD_OUT:
-        return Calibrated()
+        return 1.0, 0.0
     z, y = np.concatenate([logits, [0.0]]), np.concatenate([target, [0.5]])
 
     def loss(at: Floats) -> float:
@@ -208,7 +194,7 @@ def fit_temperature(logits: Floats, target: Floats) -> Calibrated:
 
     limits = [(np.log(_COLDEST), np.log(_HOTTEST)), (-5.0, 5.0)]
     found = scipy.optimize.minimize(loss, np.zeros(2), bounds=limits)
-    return Calibrated(float(np.exp(found.x[0])), float(found.x[1]))
+    return float(np.exp(found.x[0])), float(found.x[1])
 
 
 def quality(p: Floats, target: Floats) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 from ratewise.learn.networks import check_encoder, library
 from ratewise.learn.rater_folder import Settings
-from ratewise.learn.trainer import HELD_OUT, RATES, Recipe, fit, model_to_start_from, rating_range, template_of
+from ratewise.learn.trainer import HELD_OUT, RATES, Examples, Recipe, fit, model_to_start_from, template_of
 
 FOLDS = 5
 _FEWEST = 20  # labels of the other folds, to train on
@@ -80,14 +80,15 @@ def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: i
     check_encoder(start)
 
     def train(rows: Rows, ratings: Floats, asked: Rows, seed: int, check: Check) -> Floats:
-        low, high = rating_range(ratings)
+        held = np.random.default_rng([seed, 17]).permutation(ratings.size) < max(HELD_OUT * ratings.size, 1)
+        examples = Examples(rows, ratings, held)
+        low, high = examples.ends
         settings = Settings(
             kind="encoder", text=text, template=template_of("encoder", text, ("no", "yes")), low=low, high=high,
-            longest=_LONGEST, words=("no", "yes"), init=start,
+            longest=_LONGEST, init=start,
         )  # fmt: skip
-        held = np.random.default_rng([seed, 17]).permutation(ratings.size) < max(HELD_OUT * ratings.size, 1)
         recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
-        fitted = fit(settings, rows, (ratings - low) / (high - low), held, recipe, tell=lambda _: check())
-        return low + (high - low) * fitted.probabilities([settings.prompt(row) for row in asked])
+        fitted = fit(settings, examples, recipe, tell=lambda _: check())
+        return low + (high - low) * fitted.model.probabilities(asked)
 
     return train

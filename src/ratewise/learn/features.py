@@ -3,35 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError, TooLargeError
+from ratewise.tables import Table
 
 _MOST_WORDS = 20
 _LEAST_SHARE = 0.01  # a word on fewer rows than this says nothing that could be learned
-
-
-class NamedColumns(Protocol):
-    """A table-like object: it has rows and named columns."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-
-    def numbers(self, column: str, /, *, missing: Literal["error", "allow"]) -> Floats:
-        """The column as numbers; NaN where a value is missing and that is allowed. `TableError` for words."""
-
-    def texts(self, column: str, /, *, missing: Literal["error", "allow"]) -> NDArray[np.object_]:
-        """The column as text; "" where a value is missing and that is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +28,7 @@ class Coding(JsonRecord):
     fill: float | None = None
 
     @classmethod
-    def of(cls, table: NamedColumns, name: str) -> "Coding":
+    def of(cls, table: Table, name: str) -> "Coding":
         try:
             x = table.numbers(name, missing="allow")
         except TooLargeError:
@@ -59,7 +40,7 @@ class Coding(JsonRecord):
             raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the features")
         return cls(name, fill=float(np.nanmedian(x)) if missing.any() else None)
 
-    def columns(self, table: NamedColumns) -> list[Floats]:
+    def columns(self, table: Table) -> list[Floats]:
         if self.words is not None:
             texts = table.texts(self.name, missing="allow")
             return [np.asarray(texts == word, dtype=np.float64) for word in self.words]
@@ -82,18 +63,18 @@ def refuse_labels(names: Sequence[str], strong: str | Sequence[str] | None) -> N
             )
 
 
-def codings(table: NamedColumns, names: Sequence[str]) -> tuple[Coding, ...]:
+def codings(table: Table, names: Sequence[str]) -> tuple[Coding, ...]:
     """How each column becomes numbers."""
     return tuple(Coding.of(table, name) for name in names)
 
 
-def feature_matrix(table: NamedColumns, coded: Sequence[Coding]) -> Floats | None:
+def feature_matrix(table: Table, coded: Sequence[Coding]) -> Floats | None:
     """Items × columns, all finite; `None` for no features."""
     parts = [column for coding in coded for column in coding.columns(table)]
     return np.stack(parts, axis=1) if parts else None
 
 
-def _frequent(table: NamedColumns, name: str) -> tuple[str, ...]:
+def _frequent(table: Table, name: str) -> tuple[str, ...]:
     counts = Counter(table.texts(name, missing="allow").tolist())
     least = _LEAST_SHARE * table.rows
     frequent = tuple(word for word, count in counts.most_common(_MOST_WORDS) if count >= least)

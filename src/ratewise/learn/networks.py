@@ -19,7 +19,6 @@ import numpy as np
 
 from ratewise.core.checks import Floats
 from ratewise.errors import InputError
-from ratewise.learn.calibration import Calibrated
 from ratewise.learn.rater_folder import Settings, read_settings
 
 NEEDED = "training needs torch, transformers and peft; install them: pip install 'ratewise[train]'"
@@ -323,5 +322,4 @@ class TrainedModel:
 
     def probabilities(self, rows: Sequence[Sequence[str]]) -> Floats:
         """P(high rating) of rows of texts, in the order of `settings.text`; calibrated."""
-        z = answer(self.network, [self.settings.prompt(row) for row in rows])
-        return Calibrated(self.settings.temperature, self.settings.shift)(z)
+        return self.settings.calibrated(answer(self.network, [self.settings.prompt(row) for row in rows]))

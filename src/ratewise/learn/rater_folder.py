@@ -2,17 +2,23 @@
 
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
+import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
+from scipy import special
+
+from ratewise.core.checks import Floats
 from ratewise.errors import InputError
 
 Kind = Literal["encoder", "causal"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_Word = Annotated[str, Field(min_length=1)]
 
 SETTINGS, CARD, KNOWN = "ratewise.json", "card.json", "trained_on.json"
 _WORD = re.compile(r"\w+")
@@ -27,38 +33,31 @@ class Settings:
     """How a trained rater reads an item and what its number means."""
 
     kind: Kind
-    text: tuple[str, ...]
+    text: Annotated[tuple[str, ...], Field(min_length=1)]
     template: str  # how the texts become one; {name} stands for a column
-    low: float = 0.0
-    high: float = 1.0
-    temperature: float = 1.0
-    shift: float = 0.0  # of the log-odds, after the temperature
-    longest: int = 256  # tokens
-    words: tuple[str, str] = ("no", "yes")  # causal: the answers that stand for low and high
+    low: Annotated[float, Field(allow_inf_nan=False)] = 0.0
+    high: Annotated[float, Field(allow_inf_nan=False)] = 1.0
+    temperature: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    shift: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # of the log-odds, after the temperature
+    longest: Annotated[int, Field(ge=1)] = 256  # tokens
+    words: tuple[_Word, _Word] = ("no", "yes")  # causal: the answers that stand for low and high
     init: str = ""
 
     def prompt(self, row: Sequence[str]) -> str:
         filled = {f"{{{name}}}": text for name, text in zip(self.text, row, strict=True)}
         return re.sub("|".join(map(re.escape, filled)), lambda m: filled[m[0]], self.template)
 
-    @property
-    def mistake(self) -> str:
-        """What is wrong with the settings, in words; empty where nothing is."""
-        numbers = (self.low, self.high, self.temperature, self.shift)
-        if self.kind not in ("encoder", "causal"):
-            return f"the kind must be encoder or causal; got {self.kind!r}"
-        if not self.text or not all(isinstance(name, str) for name in (*self.text, self.template, self.init)):
-            return "it must name the columns of text, the template and the model"
-        if not all(type(x) in (int, float) and math.isfinite(x) for x in numbers) or self.temperature <= 0:
-            return "the ends of the scale, the temperature (above 0) and the shift must be numbers"
+    def calibrated(self, logits: Floats) -> Floats:
+        """p = σ(z/T + shift)."""
+        return np.asarray(special.expit(logits / self.temperature + self.shift))
+
+    def check(self) -> None:
+        """Refuse what no single key shows to be wrong."""
         if self.low >= self.high:
-            return f"the low end of the scale, {self.low:g}, is not below the high one, {self.high:g}"
-        if type(self.longest) is not int or self.longest < 1:
-            return f"the number of tokens must be a whole number, 1 at least; got {self.longest!r}"
-        if len(self.words) != 2 or not all(isinstance(word, str) and word for word in self.words):
-            return "the answers must be two words, for a low and a high rating"
-        unsaid = [name for name in self.text if f"{{{name}}}" not in self.template]
-        return f"the template has no {{{unsaid[0]}}}; write it where the text of that column belongs" if unsaid else ""
+            raise ValueError(f"the low end of the scale, {self.low:g}, is not below the high one, {self.high:g}")
+        for name in self.text:
+            if f"{{{name}}}" not in self.template:
+                raise ValueError(f"the template has no {{{name}}}; write it where the text of that column belongs")
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False)
@@ -67,15 +66,14 @@ class Settings:
 def read_settings(folder: Path) -> Settings:
     """The settings of a trained rater's folder."""
     try:
-        data = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        data["text"], data["words"] = tuple(data["text"]), tuple(data["words"])
-        found = Settings(**data)
+        found = TypeAdapter(Settings).validate_json((folder / SETTINGS).read_bytes())
+        found.check()
     except FileNotFoundError:
         raise InputError(f"{folder} is no trained rater: it has no {SETTINGS}; make one with ratewise train") from None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{folder / SETTINGS} cannot be read: {error}; train the rater again") from None
-    if found.mistake:
-        raise InputError(f"{folder / SETTINGS} cannot be used: {found.mistake}; train the rater again")
+    except (OSError, ValueError) as error:
+        wrong = error.errors()[0] if isinstance(error, ValidationError) else None
+        said = error if wrong is None else f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
+        raise InputError(f"{folder / SETTINGS} cannot be used: {said}; train the rater again") from None
     return found
 
 

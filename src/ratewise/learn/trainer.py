@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.core.checks import Floats, seed_number
+from ratewise.core.checks import Floats, choice, seed_number
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
 from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
-from ratewise.learn.calibration import Calibrated, fit_temperature, quality
+from ratewise.learn.calibration import fit_temperature, quality
 from ratewise.learn.networks import (
     BETWEEN,
     Causal,
     Encoder,
     Network,
+    TrainedModel,
     answer,
     device_of,
     half,
@@ -32,7 +33,7 @@ from ratewise.learn.networks import (
     save_weights,
     seeded,
 )
-from ratewise.learn.rater_folder import CARD, KNOWN, SETTINGS, Kind, Settings, TrainedOn, write_text
+from ratewise.learn.rater_folder import CARD, KINDS, KNOWN, SETTINGS, Kind, Settings, TrainedOn, write_text
 from ratewise.tables import Table, TableLike, read_table
 
 HELD_OUT = 0.15  # of the labels: for early stopping, calibration and the card
@@ -79,21 +80,39 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """A network with the weights of its best epoch, and what it says of the items that were held out."""
+class Examples:
+    """Labelled items: their texts, ratings, and whether each is held out; and ids, if their table has any."""
 
-    network: Network
+    rows: Sequence[tuple[str, ...]]
+    ratings: Floats
+    held_out: Mask
+    ids: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """0 to 1 for ratings within it, else their own range."""
+        h = self.ratings
+        return (0.0, 1.0) if h.min() >= 0 and h.max() <= 1 else (float(h.min()), float(h.max()))
+
+    @property
+    def target(self) -> Floats:
+        """Ratings on a scale from 0 to 1."""
+        low, high = self.ends
+        return (self.ratings - low) / (high - low)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A rater with the weights of its best epoch, calibrated, and what it says of the items that were held out."""
+
+    model: TrainedModel
     course: Course
     unseen: Floats  # log-odds
-    calibrated: Calibrated
-
-    def probabilities(self, prompts: Sequence[str]) -> Floats:
-        return self.calibrated(answer(self.network, prompts))
 
 
 def fit(
-    settings: Settings, rows: Sequence[Sequence[str]], target: Floats, held_out: Mask, recipe: Recipe, *,
-    device: str | None = None, folder: Path | None = None, tell: Tell | None = None,
+    settings: Settings, examples: Examples, recipe: Recipe, *, device: str | None = None, folder: Path | None = None,
+    tell: Tell | None = None,
 ) -> Fitted:  # fmt: skip
     """Train on what is not held out until that is predicted no better, then calibrate by it.
 
@@ -101,10 +120,11 @@ def fit(
     data or settings is not used.
     """
     torch = library("torch")
+    target, held_out = examples.target, examples.held_out
     seeded(recipe.seed)
     kind: Callable[..., Network] = Encoder if settings.kind == "encoder" else Causal
     network = kind(settings.init, settings, device_of(device))
-    prompts = [settings.prompt(row) for row in rows]
+    prompts = [settings.prompt(row) for row in examples.rows]
     said = [settings.to_json(), repr(recipe), repr(prompts), target.tobytes().hex(), held_out.tobytes().hex()]
     digest = hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()
     parts = network.parts()
@@ -141,7 +161,8 @@ def fit(
         for name, part in parts.items():
             part.copy_(best[name])
     z = answer(network, unseen)
-    return Fitted(network, course, z, fit_temperature(z, wanted))
+    temperature, shift = fit_temperature(z, wanted)
+    return Fitted(TrainedModel(replace(settings, temperature=temperature, shift=shift), network), course, z)
 
 
 def _size(step: int, steps: int, epochs: int) -> float:
@@ -192,18 +213,6 @@ def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -
     return Course(losses, held_out, best), {name: tensors[f"best:{name}"] for name in parts}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Examples:
-    """Labelled items: ids, if the table has any, texts, ratings scaled to [0, 1], and whether each is held out."""
-
-    ids: tuple[str, ...]
-    texts: tuple[tuple[str, ...], ...]
-    target: Floats
-    held_out: Mask
-    low: float
-    high: float
-
-
 def read_examples(table: Table, text: Sequence[str], strong: str, groups: str | None, seed: int) -> Examples:
     """The labelled rows of a table. With `groups`, whole groups are held out: the card then tells of new ones."""
     if strong in text:
@@ -217,18 +226,12 @@ def read_examples(table: Table, text: Sequence[str], strong: str, groups: str | 
         )
     if np.ptp(h) == 0:
         raise TableError(f"all ratings in column {strong!r} of {table.name} are {h[0]:g}; nothing can be learned")
-    ids, (low, high) = table.ids()[use], rating_range(h)
     columns = [table.texts(name, missing="allow")[use].tolist() for name in text]
-    held = _held_out(ids, None if groups is None else table.texts(groups)[use], seed)
+    held = _held_out(table.ids()[use], None if groups is None else table.texts(groups)[use], seed)
     if not held.any() or held.all():
         raise InputError("nothing could be held out; give more labels, or leave the groups out")
-    own = tuple(ids.tolist()) if "id" in table.columns else ()
-    return Examples(own, tuple(zip(*columns, strict=True)), (h - low) / (high - low), held, low, high)
-
-
-def rating_range(h: Floats) -> tuple[float, float]:
-    """0 to 1 for ratings within it, else their own range."""
-    return (0.0, 1.0) if h.min() >= 0 and h.max() <= 1 else (float(h.min()), float(h.max()))
+    own = tuple(table.ids()[use].tolist()) if "id" in table.columns else ()
+    return Examples(tuple(zip(*columns, strict=True)), h, held, own)
 
 
 def _held_out(ids: NDArray[np.object_], groups: NDArray[np.object_] | None, seed: int) -> Mask:
@@ -299,25 +302,23 @@ def train_rater(
             raise InputError(f"{name} must be 1 at least; got {number}")
     if not text:
         raise InputError("name the columns of text to learn from: text, or --text on the command line")
-    if kind not in ("encoder", "causal"):
-        raise InputError(f"the kind must be encoder or causal; got {kind!r}")
+    choice(kind, KINDS, name="kind")
     seed_number(seed)
     examples = read_examples(read, text, strong, groups, seed)
+    low, high = examples.ends
     settings = Settings(
-        kind=kind, text=tuple(text), template=template or template_of(kind, text, words), low=examples.low,
-        high=examples.high, longest=longest, words=words, init=model_to_start_from(init, kind),
+        kind=kind, text=tuple(text), template=template or template_of(kind, text, words), low=low, high=high,
+        longest=longest, words=words, init=model_to_start_from(init, kind),
     )  # fmt: skip
-    if settings.mistake:
-        raise InputError(settings.mistake)
+    try:
+        settings.check()
+    except ValueError as error:
+        raise InputError(str(error)) from None
     folder = _made(Path(output), settings.init)
     recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
-    held = examples.held_out
-    fitted = fit(
-        settings, examples.texts, examples.target, held, recipe, device=device, folder=folder, tell=progress
-    )  # fmt: skip
-    course, scaled = fitted.course, fitted.calibrated
-    settings = replace(settings, temperature=scaled.temperature, shift=scaled.shift)
-    known = TrainedOn.of(examples.ids, examples.texts)
+    fitted = fit(settings, examples, recipe, device=device, folder=folder, tell=progress)
+    settings, course, held = fitted.model.settings, fitted.course, examples.held_out
+    known = TrainedOn.of(examples.ids, examples.rows)
     if (Path(settings.init) / KNOWN).is_file():  # it goes on from a rater that has seen labels before
         known = known.joined(TrainedOn.read(Path(settings.init)))
     card = {
@@ -331,11 +332,11 @@ def train_rater(
             "losses": course.losses, "held_out_losses": course.held_out, "rate": recipe.rate, "batch": recipe.batch,
             "seed": recipe.seed,
         },
-        "calibration": {"temperature": scaled.temperature, "shift": scaled.shift},
-        "held_out": quality(scaled(fitted.unseen), examples.target[held]),
+        "calibration": {"temperature": settings.temperature, "shift": settings.shift},
+        "held_out": quality(settings.calibrated(fitted.unseen), examples.target[held]),
     }  # fmt: skip
     (folder / SETTINGS).unlink(missing_ok=True)  # a folder of new weights and old settings is no rater
-    fitted.network.save(folder)
+    fitted.model.network.save(folder)
     write_text(folder / KNOWN, known.to_json())
     write_text(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False))
     write_text(folder / SETTINGS, settings.to_json())

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ratewise.core.checks import choice, number
 from ratewise.core.document import Heading, Part, Picture, Sentence
 from ratewise.core.names import FIGURES
-from ratewise.core.result import Result, fields_in_json
+from ratewise.core.result import Result
 from ratewise.errors import TableError
-from ratewise.lab.figures import (
-    PaperClaim,
-    Point,
-    bernoulli_claims,
-    bernoulli_figure,
-    curves,
-    gaussian_claims,
-    gaussian_figure,
-)
-from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, find_dataset, real_claims, run_experiment
+from ratewise.lab.figures import WORLDS, Point, curves, points_of
+from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, Verdict, find_dataset, run_experiment, verdicts
 from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import Progress
 from ratewise.report.page import page
@@ -32,10 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MADE_UP: dict[str, tuple[Callable[[], list[Point]], Callable[[Sequence[Point]], list[PaperClaim]]]] = {
-    "gaussian": (gaussian_figure, gaussian_claims),
-    "bernoulli": (bernoulli_figure, bernoulli_claims),
-}
 _WIDER = "body { max-width: 70rem; } img { width: 100%; }"
 _TITLE = "The paper's experiments, rerun"
 _ABOUT = (
@@ -61,12 +49,8 @@ class Reproduction(Result):
 
     folder: str
     figures: tuple[Reproduced, ...]
-    claims: tuple[tuple[str, PaperClaim], ...] = ()  # figure, claim
+    claims: tuple[Verdict, ...] = ()
     partial: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        claims = [{"figure": name, **claim.to_dict()} for name, claim in self.claims]
-        return fields_in_json(self) | {"claims": claims}
 
     def document(self) -> list[Part]:
         parts: list[Part] = [Heading(_TITLE, 1), Sentence(_ABOUT)]
@@ -74,9 +58,9 @@ class Reproduction(Result):
             parts.append(Sentence("Partial: stopped before the end.", "note"))
         if self.claims:
             parts.append(Heading("Claims"))
-        for name, claim in self.claims:
+        for claim in self.claims:
             lead = "✓ holds" if claim.holds else "✗ does not hold here"
-            parts.append(Sentence(f" {name}: {claim.text} ({claim.evidence})", lead=lead))
+            parts.append(Sentence(f" {claim.figure}: {claim.text} ({claim.evidence})", lead=lead))
         for figure in self.figures:
             parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
             if figure.missing is not None:
@@ -103,22 +87,20 @@ def reproduce_all(
     trials = int(number(trials, name="trials", minimum=2))
     make_folder(folder)
     made: list[Reproduced] = []
-    claims: list[tuple[str, PaperClaim]] = []
-    found: dict[str, list[Simulation]] = {}
+    found: dict[str, list[Point] | list[Simulation]] = {}
     stopped = False
     bar = _bar(progress, trials * sum(len(EXPERIMENTS.get(name, ())) for name in asked))
     for name in asked:
         try:
-            if name in _MADE_UP:
-                points = _MADE_UP[name][0]()
+            if name in WORLDS:
+                found[name] = points = points_of(name)
                 source = "A made-up world, by exact integrals; Var(H), MSE(H, G), Var(U) and costs are in the CSV."
                 files = _files(name, [p.to_dict() for p in points], plot_points(points), folder)
                 made.append(Reproduced(name, source, files))
-                claims += [(name, claim) for claim in _MADE_UP[name][1](points)]
             else:
-                figure, found[name] = _real(name, folder, data, tables, trials, seed, workers, bar)
+                figure, found[name] = simulated = _real(name, folder, data, tables, trials, seed, workers, bar)
                 made.append(figure)
-                stopped = any(s.partial for s in found[name])
+                stopped = any(s.partial for s in simulated[1])
         except TableError as error:
             if len(asked) == 1:
                 raise
@@ -127,8 +109,7 @@ def reproduce_all(
             stopped = True
         if stopped:
             break
-    claims += [("real data", claim) for claim in real_claims({k: v for k, v in found.items() if v})]
-    done = Reproduction(folder, tuple(made), tuple(claims), stopped)
+    done = Reproduction(folder, tuple(made), tuple(verdicts(found)), stopped)
     write_text(os.path.join(folder, "index.html"), page(_TITLE, done.document(), style=_WIDER))
     return done
 

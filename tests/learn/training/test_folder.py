@@ -61,23 +61,23 @@ def test_columns_of_any_name_are_filled_in():
         kind="encoder", text=("the question", "ответ-1", "a.b"), template="{the question}|{ответ-1}|{a.b}"
     )
     assert settings.prompt(("{a.b}", "y", "z")) == "{a.b}|y|z"
-    assert settings.mistake == ""
+    settings.check()
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kind": "zebra"}, "must be encoder or causal"),
-        ({"text": []}, "name the columns"),
-        ({"text": [1]}, "name the columns"),
+        ({"kind": "zebra"}, "kind: Input should be 'encoder' or 'causal'"),
+        ({"text": []}, "text:"),
+        ({"text": [1]}, "text.0:"),
         ({"template": "no column here"}, "has no {q}"),
         ({"temperature": 0}, "temperature"),
         ({"temperature": "hot"}, "temperature"),
         ({"shift": float("nan")}, "shift"),
         ({"low": 5}, "not below"),
-        ({"longest": -3}, "tokens"),
-        ({"longest": 1.5}, "tokens"),
-        ({"words": ["no"]}, "two words"),
+        ({"longest": -3}, "longest:"),
+        ({"longest": 1.5}, "longest:"),
+        ({"words": ["no"]}, "words"),
     ],
 )
 def test_settings_made_by_hand_are_checked(change, words, tmp_path):

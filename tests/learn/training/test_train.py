@@ -20,7 +20,9 @@ def _fitted(settings, texts, target, recipe, folder):
     """A network trained on all rows, the same ones held out: it may memorise."""
     held = np.repeat([False, True], len(texts))
     rows = [(text,) for text in texts]
-    return trainer.fit(settings, rows * 2, np.tile(target, 2), held, recipe, device="cpu", folder=folder)
+    return trainer.fit(
+        settings, trainer.Examples(rows * 2, np.tile(target, 2), held), recipe, device="cpu", folder=folder
+    )
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder"])
@@ -119,7 +121,7 @@ def test_the_folder_can_be_read_by_transformers_and_has_a_card(encoder, noise, t
     ("change", "error", "words"),
     [
         ({"text": []}, InputError, "name the columns of text"),
-        ({"kind": "tree"}, InputError, "must be encoder or causal"),
+        ({"kind": "tree"}, InputError, "encoder, causal"),
         ({"init": "/nowhere/model"}, InputError, "there is no such folder"),
         ({"strong": "same"}, TableError, "nothing can be learned"),
         ({"strong": "few"}, TableError, "training needs 20"),
