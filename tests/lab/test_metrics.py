@@ -8,12 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ratewise.lab.methods import Lab
 from ratewise.lab.results import Base, resamples, results
-from ratewise.lab.trials import Setting
+from ratewise.lab.trials import MethodOutcome
 
 from ..bounds import FALSE_ALARM
-from .tables import TABLE, population_of
+from .tables import TABLE
 
 
 @settings(max_examples=200, deadline=None)
@@ -36,16 +35,13 @@ def test_base_in_a_pool_that_is_rated_whole():
 
 def test_bootstrap_intervals_hold_the_true_error():
     """Of 200 small simulations of base, whose true error is V/n, about 95 %; a binomial bound, false alarm 1e-4."""
-    times, budget, truth = 200, 25.0, TABLE["h"].var() / 25
+    times, h = 200, TABLE["h"]
+    truth, base = h.var() / 25, Base(h.var(), 0, math.inf)
     low, high = np.empty(times), np.empty(times)
-    population = population_of(TABLE)
     for seed in range(times):
-        setting = Setting(0.05, (budget,), 0, "stream", 0.95, 0.1, seed)
-        outcome = Lab.of(population, setting, ["base"], None).run(range(100))["base"]
-        (r,) = results(
-            "base", outcome, (budget,), theta=population.mean, scale=1.0, base=Base(population.variance, 0, math.inf),
-            shares=resamples(100, seed),
-        )  # fmt: skip
+        value = np.random.default_rng([7, seed]).choice(h, (100, 25)).mean(axis=1, keepdims=True)
+        outcome = MethodOutcome(value, value, value, value, value)
+        (r,) = results("base", outcome, (25.0,), theta=h.mean(), scale=1.0, base=base, shares=resamples(100, seed))
         assert r.mse_low < r.mse < r.mse_high
         low[seed], high[seed] = r.mse_low, r.mse_high
     least, most = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], times, 0.95)

@@ -213,7 +213,7 @@ def test_degenerate_tables_give_finite_f(kind):
 def test_standard_ignores_columns_that_hardly_vary():
     rng = np.random.default_rng(887)
     X = np.column_stack([rng.normal(1e6, 1, 50), rng.normal(5, 2, 50), np.full(50, -3.0), np.zeros(50)])
-    Z = Standard.of(X, np.array([1.0, 0.25, 1, 1]))(X)
+    Z = Standard.of([X], np.array([1.0, 0.25, 1, 1]))([X])
     np.testing.assert_array_equal(Z[:, [0, 2, 3]], 0)
     assert Z[:, 1].std() == pytest.approx(0.25)
     assert Z[:, 1].mean() == pytest.approx(0, abs=1e-12)

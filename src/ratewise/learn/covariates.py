@@ -7,6 +7,7 @@ was planned, whatever was trained since.
 """
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,17 @@ Index = NDArray[np.intp]
 
 _CHUNK = 1 << 14  # rows turned into float64 at a time
 _CLIP = 1e-3  # probabilities are kept this far from 0 and 1 before the logit
+
+
+def packed(array: NDArray[Any], kind: str) -> dict[str, Any]:
+    """An array in numbers of this kind, ready for JSON."""
+    ready = np.ascontiguousarray(array, dtype=kind)
+    return {"shape": list(ready.shape), "kind": ready.dtype.str, "data": base64.b64encode(ready.tobytes()).decode()}
+
+
+def unpacked(data: Mapping[str, Any]) -> NDArray[Any]:
+    """The array that `packed` was given."""
+    return np.frombuffer(base64.b64decode(data["data"]), dtype=np.dtype(data["kind"])).reshape(data["shape"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,13 +65,11 @@ class TextColumns:
 
     def packed(self) -> dict[str, Any]:
         """These items' rows, bit for bit, ready for JSON."""
-        rows = np.ascontiguousarray(self.matrix[self.index], dtype="<f4")
-        return {"columns": self.columns, "rows": base64.b64encode(rows.tobytes()).decode()}
+        return packed(self.matrix[self.index], "<f4")
 
     @classmethod
     def unpacked(cls, data: dict[str, Any]) -> "TextColumns":
-        rows = np.frombuffer(base64.b64decode(data["rows"]), dtype="<f4")
-        return cls.of(rows.reshape(-1, data["columns"]))
+        return cls.of(unpacked(data))
 
     def dense(self) -> Floats:
         return self.matrix[self.index].astype(np.float64)

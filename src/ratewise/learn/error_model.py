@@ -11,7 +11,7 @@ from ratewise.core.checks import Floats, as_floats, choice, finite
 from ratewise.core.result import JsonRecord, Result, fields_in_json, record_of
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
-from ratewise.learn.rating_model import Standard
+from ratewise.learn.rating_model import Standard, is_binary
 from ratewise.learn.ridge import Line, RidgePath, ridge_path
 
 Source = Literal["binary", "column", "fitted"]
@@ -98,9 +98,7 @@ def _bins(g: Floats, most: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
 
 def is_probability_of_binary(weak: Floats, strong: Floats) -> bool:
     """Strong ratings 0 or 1, weak ratings in [0, 1] and not themselves just 0 and 1."""
-    binary = bool(np.all((strong == 0) | (strong == 1)))
-    inside = bool(weak.min() >= 0 and weak.max() <= 1)
-    return binary and inside and not bool(np.all((weak == 0) | (weak == 1)))
+    return is_binary(strong) and bool(weak.min() >= 0 and weak.max() <= 1) and not is_binary(weak)
 
 
 def _shrunk(mean: Floats, count: "np.ndarray[Any, np.dtype[np.int64]]", r2: Floats, cell: Any) -> Floats:
@@ -139,24 +137,20 @@ class ErrorBasis(JsonRecord):
     ) -> "ErrorBasis":
         """Scaled by the items seen; `twice` is f of some items by two fits, to see how sure f is."""
         bends = np.unique(np.quantile(f, _BENDS))
-        X = _columns(f, x, bends, bounds)
-        size, unsure = np.full(X.shape[1], _BEND_SIZE), np.zeros(X.shape[1])
-        size[:2] = 1.0
+        parts = _parts(f, x, bends, bounds)
+        size = np.full(sum(part.shape[1] for part in parts), _BEND_SIZE)
+        size[:2], unsure = 1.0, np.zeros(size.size)
         if twice is not None:
             one, other = (np.concatenate(_parts_of_f(each, bends, bounds), axis=1) for each in twice)
             unsure[: one.shape[1]] = _UNSURE * np.sqrt(np.mean((one - other) ** 2, axis=0))
-        return cls(bends, bounds, Standard.of(X, size, unsure))
+        return cls(bends, bounds, Standard.of(parts, size, unsure))
 
     def __call__(self, f: Floats, x: Covariates) -> Floats:
-        return self.columns(_columns(f, x, self.bends, self.bounds))
+        return self.columns(_parts(f, x, self.bends, self.bounds))
 
     def along(self, f: Floats, x: Covariates) -> Floats:
         assert self.line is not None
-        return self.columns.undone(self.line)(_parts(f, x, self.bends, self.bounds))
-
-
-def _columns(f: Floats, x: Covariates, bends: Floats, bounds: tuple[float, float]) -> Floats:
-    return np.concatenate(_parts(f, x, bends, bounds), axis=1)
+        return self.columns.along(self.line, _parts(f, x, self.bends, self.bounds))
 
 
 def _parts(f: Floats, x: Covariates, bends: Floats, bounds: tuple[float, float]) -> list[Floats]:

@@ -7,7 +7,7 @@ are groups with a penalty each; the texts are left out unless they predict label
 predictions of a model that the campaign trains on its own labels, each made without the labels of its fold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,26 +33,31 @@ _FOLDS = 10  # of clusters, where text is learned from
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard(JsonRecord):
-    """Columns centred and scaled to unit variance as on the items seen; ones that do not vary become 0."""
+    """Blocks of columns side by side, centred and scaled to unit variance as on the items seen.
+
+    Columns that do not vary become 0.
+    """
 
     centre: Floats
     scale: Floats
 
     @classmethod
-    def of(cls, X: Floats, size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
+    def of(cls, parts: Sequence[Floats], size: Floats | float = 1.0, unsure: Floats | float = 0.0) -> "Standard":
         """The scale of the items seen; `size` is the standard deviation that each column gets.
 
         A column that varies less than it is `unsure` says nothing either.
         """
+        X = np.concatenate(parts, axis=1)
         centre, spread = X.mean(axis=0), X.std(axis=0)
         known = (spread > _NOTHING * np.abs(X).max(axis=0)) & (spread >= unsure)
         return cls(centre, np.where(known, size / np.where(known, spread, 1.0), 0.0))
 
-    def __call__(self, X: Floats) -> Floats:
-        return (X - self.centre) * self.scale
+    def __call__(self, parts: Sequence[Floats]) -> Floats:
+        return (np.concatenate(parts, axis=1) - self.centre) * self.scale
 
-    def undone(self, line: Line) -> Line:
-        return Line(self.centre, line.offset, line.coefficients * self.scale)
+    def along(self, line: Line, parts: Sequence[Floats]) -> Floats:
+        """Values of a line on these columns."""
+        return Line(self.centre, line.offset, line.coefficients * self.scale)(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +73,12 @@ class Basis(JsonRecord):
     def of(cls, x: Covariates) -> "Basis":
         """Scaled by the items seen; no label is looked at."""
         x = x.some(_MOST_SCALED)
-        bends = np.unique(np.quantile(x.weak, _BENDS))
+        bends, refit = np.unique(np.quantile(x.weak, _BENDS)), RefitColumns.latest(x.refits)
         logit = bool(x.weak.min() >= 0 and x.weak.max() <= 1)
-        plain = (0 if x.features is None else x.features.shape[1]) + (0 if x.uncertainty is None else 2)
-        bent, refit = bends.size + logit, RefitColumns.latest(x.refits)
-        plain += 0 if refit is None else refit.count
-        size = np.concatenate([[1.0], np.full(bent, _BEND_SIZE), np.ones(plain)])
-        return cls(bends, logit, Standard.of(_columns(x, bends, logit, refit), size), refit)
+        parts = _parts(x, bends, logit, refit)
+        bent = range(1, 2 + logit)
+        sizes = [np.full(part.shape[1], _BEND_SIZE if k in bent else 1.0) for k, part in enumerate(parts)]
+        return cls(bends, logit, Standard.of(parts, np.concatenate(sizes)), refit)
 
     @property
     def without_refit(self) -> "Basis":
@@ -88,14 +92,10 @@ class Basis(JsonRecord):
         return bool(self.columns.scale[0] > 0)
 
     def __call__(self, x: Covariates) -> Floats:
-        return self.columns(_columns(x, self.bends, self.logit, self.refit))
+        return self.columns(_parts(x, self.bends, self.logit, self.refit))
 
     def along(self, line: Line, x: Covariates) -> Floats:
-        return self.columns.undone(line)(_parts(x, self.bends, self.logit, self.refit))
-
-
-def _columns(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None) -> Floats:
-    return np.concatenate(_parts(x, bends, logit, refit), axis=1)
+        return self.columns.along(line, _parts(x, self.bends, self.logit, self.refit))
 
 
 def _parts(x: Covariates, bends: Floats, logit: bool, refit: RefitColumns | None) -> list[Floats]:
@@ -150,29 +150,21 @@ def fit_rating(
     Limiting cases: a weak rating that is already right stays (the largest penalty); one label gives that label; texts
     and refits that say nothing give the model without them. A refit has read the texts, so it takes their place.
     """
-    model, unseen = _by_few(basis.without_refit, x, strong, weights, bounds)
+    plain = basis.without_refit
+    model, unseen, _ = min(_starts(plain, x, strong, weights, bounds), key=lambda start: start[2])
     best = unseen
     if x.text is not None:
         made = TextFactor.of(x.text.dense(), weights) if factor is None else factor
-        plain = basis.without_refit
         from_weak_fit, fit = _with_text(plain(x), x, strong, made, has_weak=plain.has_weak)
         if _helps(unseen, fit.unseen, made.root**2, sure=_SURE_OF_TEXT):
             model = RatingModel(plain, fit.line, from_weak_fit, bounds, fit.many)
             best = fit.unseen
     if basis.refit is not None:
-        refit, left = _by_few(basis, x, strong, weights, bounds)
+        refit, left, _ = min(_starts(basis, x, strong, weights, bounds), key=lambda start: start[2])
         better = _helps(unseen, left, weights / weights.mean(), sure=_SURE) and weights @ left**2 < weights @ best**2
         if better and _points_up(basis.refit.of(x.refits)[:, 0], unseen, weights):
             model, best = refit, left
     return model, np.clip(strong - best, *_others_bounds(strong, bounds))
-
-
-def _by_few(
-    basis: Basis, x: Covariates, strong: Floats, weights: Floats, bounds: tuple[float, float]
-) -> tuple[RatingModel, Floats]:
-    """The model without texts, and what it leaves of every label that it has not seen."""
-    model, unseen, _ = min(_starts(basis, x, strong, weights, bounds), key=lambda start: start[2])
-    return model, unseen
 
 
 def _starts(
@@ -240,18 +232,22 @@ def _others_bounds(strong: Floats, bounds: tuple[float, float]) -> tuple[Floats,
 
     Where it did, the largest label of a skewed rating could never lie below its own prediction, which is a bias.
     """
-    if strong.size < 3:
-        return np.full(strong.size, bounds[0]), np.full(strong.size, bounds[1])
-    order = np.sort(strong)
-    low = np.where(strong <= bounds[0], np.maximum(order[1], bounds[0]), bounds[0])
-    high = np.where(strong >= bounds[1], np.minimum(order[-2], bounds[1]), bounds[1])
-    binary = bool(np.all((strong == 0) | (strong == 1)))
-    return (np.full_like(low, bounds[0]), np.full_like(high, bounds[1])) if binary else (low, high)
+    low, high = np.full(strong.size, bounds[0]), np.full(strong.size, bounds[1])
+    if strong.size > 2 and not is_binary(strong):
+        order = np.sort(strong)
+        low[strong <= bounds[0]] = max(order[1], bounds[0])
+        high[strong >= bounds[1]] = min(order[-2], bounds[1])
+    return low, high
+
+
+def is_binary(ratings: Floats) -> bool:
+    """Whether all ratings are 0 or 1."""
+    return bool(np.all((ratings == 0) | (ratings == 1)))
 
 
 def rating_bounds(strong: Floats) -> tuple[tuple[float, float], bool]:
     """The range of the strong ratings, and whether they are all 0 or 1."""
-    binary = bool(np.all((strong == 0) | (strong == 1)))
+    binary = is_binary(strong)
     return ((0.0, 1.0) if binary else (float(strong.min()), float(strong.max()))), binary
 
 

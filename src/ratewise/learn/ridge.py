@@ -116,6 +116,10 @@ class TextFactor:
         e, Q = e[kept], Q[:, kept]
         return cls(Z, root, e, Q if wide else (scaled @ Q) / np.sqrt(e))
 
+    def left(self, y: Floats, kappa: float) -> Floats:
+        """What Z leaves of y with the penalty κ: y − U e/(e + κ) Uᵀy."""
+        return y - self.vectors @ ((self.values / (self.values + kappa)) * (self.vectors.T @ y))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupFit:
@@ -135,63 +139,38 @@ def fit_groups(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool, fea
     """
     Xw, yw = X * factor.root[:, None], y * factor.root
     ratios = FEATURE_RATIOS if 0 < features < X.shape[1] else FEATURE_RATIOS[:1]
-    best: tuple[float, float, float, int, _Small] | None = None
-    for small in _without_text(Xw, yw, factor, intercept=intercept):
+    best: tuple[float, tuple[float, float, float], Floats, Floats] | None = None
+    for kappa, AX, Ay, diagonal in _without_text(Xw, yw, factor, intercept=intercept):
+        G, b = Xw.T @ AX, Xw.T @ Ay
         for ratio in ratios.tolist():
-            turned = small.turned(ratio, features)
-            risks = np.mean(turned.unseen**2, axis=0)
+            unseen, coefficients = _all_penalties(AX, Ay, diagonal, G, b, ratio=ratio, features=features)
+            risks = np.mean(unseen**2, axis=0)
             k = int(np.argmin(risks))
             if best is None or risks[k] < best[0]:
-                best = float(risks[k]), small.kappa, ratio, k, turned
+                penalty = float(PENALTIES[k])
+                best = float(risks[k]), (penalty, ratio * penalty, kappa), unseen[:, k], coefficients[:, k]
     assert best is not None
-    risk, kappa, ratio, k, chosen = best
-    few = chosen.coefficients[:, k]
-    rest = yw - Xw @ few
-    constant = chosen.constant(rest, factor) if intercept else 0.0
-    many = _many(factor, rest - constant * factor.root, kappa)
-    penalties = (float(PENALTIES[k]), ratio * float(PENALTIES[k]), kappa)
-    return GroupFit(Line(np.zeros(few.size), constant, few), many, chosen.unseen[:, k] / factor.root, risk, penalties)
+    risk, penalties, left_out, few = best
+    rest, constant = yw - Xw @ few, 0.0
+    if intercept:  # the weighted mean of what X leaves, Z accounted for
+        ones = factor.left(factor.root, penalties[2])
+        constant = float(ones @ rest / (ones @ factor.root))
+    left = factor.left(rest - constant * factor.root, penalties[2])
+    many = np.asarray(factor.Z.T @ (factor.root * left)) / penalties[2]
+    return GroupFit(Line(np.zeros(few.size), constant, few), many, left_out / factor.root, risk, penalties)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Small:
-    """The regression on X once Z is accounted for with the penalty κ: AX, Ay and the diagonal of A, and XᵀAX, XᵀAy."""
+def _without_text(
+    X: Floats, y: Floats, factor: TextFactor, *, intercept: bool
+) -> Iterator[tuple[float, Floats, Floats, Floats]]:
+    """κ, AX, Ay and the diagonal of A for every κ, where A takes out what Z accounts for.
 
-    kappa: float
-    AX: Floats
-    Ay: Floats
-    diagonal: Floats
-    G: Floats
-    b: Floats
-    unseen: Floats  # labels × penalties; empty before it is turned
-    coefficients: Floats  # columns × penalties; likewise
-
-    def turned(self, ratio: float, features: int) -> "_Small":
-        """Residuals and coefficients for all λ, with features penalised ρ times as much as the score."""
-        size = np.ones(self.b.size)
-        size[self.b.size - features :] /= np.sqrt(ratio)  # D^-½
-        g, V = np.linalg.eigh(self.G * size * size[:, None])
-        B = size[:, None] * V
-        shrink = 1.0 / (np.maximum(g, 0.0)[:, None] + PENALTIES)
-        inner = shrink * (B.T @ self.b)[:, None]
-        spread = self.AX @ B
-        left = self.Ay[:, None] - spread @ inner
-        unseen = left / np.maximum(self.diagonal[:, None] - spread**2 @ shrink, _LEAST)
-        return _Small(self.kappa, self.AX, self.Ay, self.diagonal, self.G, self.b, unseen, B @ inner)
-
-    def constant(self, rest: Floats, factor: TextFactor) -> float:
-        """The intercept: weighted mean of what X leaves, Z accounted for."""
-        ones = factor.root
-        A_ones = ones - factor.vectors @ (factor.values / (factor.values + self.kappa) * (factor.vectors.T @ ones))
-        return float(A_ones @ rest / (A_ones @ ones))
-
-
-def _without_text(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool) -> Iterator[_Small]:
-    """The small regression for every κ. An intercept is taken out of A: A − A1(1ᵀA1)⁻¹1ᵀA has residuals without it."""
+    An intercept is taken out of A: A − A1(1ᵀA1)⁻¹1ᵀA has residuals without it.
+    """
     U, e = factor.vectors, factor.values
     both = np.column_stack([X, y, factor.root])
     shrunk = e[:, None] / (e[:, None] + TEXT_PENALTIES)
-    diagonals, inner, none = 1.0 - U**2 @ shrunk, U.T @ both, np.empty((0, 0))
+    diagonals, inner = 1.0 - U**2 @ shrunk, U.T @ both
     for k, kappa in enumerate(TEXT_PENALTIES.tolist()):
         A_both = both - U @ (shrunk[:, k, None] * inner)
         diagonal = diagonals[:, k]
@@ -199,12 +178,22 @@ def _without_text(X: Floats, y: Floats, factor: TextFactor, *, intercept: bool) 
             ones, total = A_both[:, -1], float(factor.root @ A_both[:, -1])
             diagonal = diagonal - ones**2 / total
             A_both = A_both - ones[:, None] * (factor.root @ A_both / total)
-        AX, Ay = A_both[:, :-2], A_both[:, -2]
-        yield _Small(kappa, AX, Ay, diagonal, X.T @ AX, X.T @ Ay, none, none)
+        yield kappa, A_both[:, :-2], A_both[:, -2], diagonal
 
 
-def _many(factor: TextFactor, rest: Floats, kappa: float) -> Floats:
-    """Coefficients of Z for what X leaves: ZᵀR/κ, R = A rest."""
-    U, e = factor.vectors, factor.values
-    left = rest - U @ ((e / (e + kappa)) * (U.T @ rest))
-    return np.asarray(factor.Z.T @ (factor.root * left)) / kappa
+def _all_penalties(
+    AX: Floats, Ay: Floats, diagonal: Floats, G: Floats, b: Floats, *, ratio: float, features: int
+) -> tuple[Floats, Floats]:
+    """Leave-one-out residuals and coefficients for all λ, with features penalised ρ times as much as the score.
+
+    G = XᵀAX, b = XᵀAy.
+    """
+    size = np.ones(b.size)
+    size[b.size - features :] /= np.sqrt(ratio)  # D^-½
+    g, V = np.linalg.eigh(G * size * size[:, None])
+    B = size[:, None] * V
+    shrink = 1.0 / (np.maximum(g, 0.0)[:, None] + PENALTIES)
+    inner = shrink * (B.T @ b)[:, None]
+    spread = AX @ B
+    unseen = (Ay[:, None] - spread @ inner) / np.maximum(diagonal[:, None] - spread**2 @ shrink, _LEAST)
+    return unseen, B @ inner

@@ -4,13 +4,13 @@ A campaign or a simulation hands items on all the time: looked at, labelled, dra
 copied each time, so only row numbers are.
 """
 
-import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 from textwrap import shorten
@@ -21,7 +21,7 @@ import numpy as np
 from ratewise.core.checks import Floats
 from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError
-from ratewise.learn.covariates import TextColumns
+from ratewise.learn.covariates import TextColumns, packed, unpacked
 from ratewise.learn.embeddings import Learner, Vault, Vectors
 from ratewise.tables import Table
 
@@ -65,11 +65,12 @@ class TextCoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers in half precision, as text: enough to give the same rates to three digits, and small in a file."""
-        return {name: _packed(getattr(self, name)) for name in ("mean", "turn", "centre", "scale")}
+        arrays = {name: getattr(self, name) for name in self.__slots__}
+        return {name: packed(array, "<f4" if array.ndim == 1 else "<f2") for name, array in arrays.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TextCoding":
-        return cls(*(_unpacked(data[name]) for name in ("mean", "turn", "centre", "scale")))
+        return cls(**{name: unpacked(data[name]).astype(np.float64) for name in cls.__slots__})
 
     def rounded(self) -> "TextCoding":
         """The coding as a file would give it back: models that are saved with it must be fitted to its columns."""
@@ -84,16 +85,6 @@ def blocks(texts: int) -> int:
 def _columns(vectors: Sequence[Floats]) -> list[Floats]:
     pairs = [part for a, b in combinations(vectors, 2) for part in (a * b, np.abs(a - b))]
     return [*vectors, *pairs]
-
-
-def _packed(array: Floats) -> dict[str, Any]:
-    half = np.ascontiguousarray(array, dtype="<f4" if array.ndim == 1 else "<f2")
-    return {"shape": list(half.shape), "kind": half.dtype.str, "data": base64.b64encode(half.tobytes()).decode()}
-
-
-def _unpacked(data: dict[str, Any]) -> Floats:
-    found = np.frombuffer(base64.b64decode(data["data"]), dtype=np.dtype(data["kind"]))
-    return found.reshape(data["shape"]).astype(np.float64)
 
 
 BUCKETS = 1024
@@ -115,20 +106,17 @@ def grams(text: str) -> Iterator[str]:
 
 def hashed(texts: Iterable[str]) -> Floats:
     """Texts × buckets: log(1 + count) of what falls into each, rows of length 1. The same on every machine."""
-    known: dict[str, int] = {}
+    bucket = cache(lambda gram: zlib.crc32(gram.encode("utf-8", "replace")) % BUCKETS)
     rows = []
     for text in texts:
-        places = [known.setdefault(gram, _bucket(gram)) for gram in grams(text)]
+        places = [bucket(gram) for gram in grams(text)]
         row = np.log1p(np.bincount(places, minlength=BUCKETS).astype(np.float64)) if places else np.zeros(BUCKETS)
         rows.append(row / max(float(np.sqrt(row @ row)), 1e-12))
     return np.array(rows).reshape(-1, BUCKETS)
 
 
-def _bucket(gram: str) -> int:
-    return zlib.crc32(gram.encode("utf-8", "replace")) % BUCKETS
-
-
 _ROWS = 1 << 12  # items whose vectors are in memory at once
+_Vectors = Callable[[slice], list[Vectors]]  # of some rows of a table, an array for each text column
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,14 +128,14 @@ class TextReading(JsonRecord):
     coding: TextCoding
 
     def columns(self, table: Table, *, folder: Path | None = None, most: Decimal | None = None) -> TextColumns:
-        return self._of(_Source.of(table, self.names, self.learner, folder, most))
+        return self._of(_vectors(table, self.names, self.learner, folder, most), table.rows)
 
-    def _of(self, source: "_Source") -> TextColumns:
+    def _of(self, vectors: _Vectors, rows: int) -> TextColumns:
         """Piece by piece: vectors are longer than columns, and are never all in memory where they can be made anew."""
-        out = np.empty((source.rows, self.coding.centre.size), dtype=np.float32)
-        for first in range(0, source.rows, _ROWS):
+        out = np.empty((rows, self.coding.centre.size), dtype=np.float32)
+        for first in range(0, rows, _ROWS):
             here = slice(first, first + _ROWS)
-            out[here] = self.coding.columns(source.part(here))
+            out[here] = self.coding.columns(vectors(here))
         return TextColumns.of(out)
 
 
@@ -163,19 +151,19 @@ def read_texts(
 
     Vectors are kept in the `folder`; embeddings that an endpoint is paid for may take `most` of money.
     """
+    said = Learner.said(learner)
     if not names:
-        if Learner.said(learner) != Learner.said("words"):
+        if said != Learner("words"):
             raise InputError("a learner needs texts to learn from; name their columns: text, or --text COLUMNS")
         return None
     if len(set(names)) < len(names):
         raise InputError(f"a text column is named twice: {', '.join(names)}")
-    said = Learner.said(learner)
-    source = _Source.of(table, names, said, folder, most)
-    some = source.part(slice(None, None, -(-source.rows // SAMPLE)))
-    if source.rows < 2 or not any(np.ptp(part, axis=0).any() for part in some):
+    vectors = _vectors(table, names, said, folder, most)
+    some = vectors(slice(None, None, -(-table.rows // SAMPLE)))
+    if table.rows < 2 or not any(np.ptp(part, axis=0).any() for part in some):
         raise TableError(f"the texts of {table.name} are all the same ({', '.join(names)}); leave them out")
     reading = TextReading(tuple(names), said, TextCoding.of(some).rounded())
-    return reading._of(source), reading
+    return reading._of(vectors, table.rows), reading
 
 
 def use_note(names: Sequence[str], used: bool, labels: int) -> str:
@@ -186,33 +174,22 @@ def use_note(names: Sequence[str], used: bool, labels: int) -> str:
     return f"{said}not used, because the {labels:,} labels are predicted no better with them"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Source:
+def _vectors(
+    table: Table, names: Sequence[str], learner: Learner, folder: Path | None, most: Decimal | None
+) -> _Vectors:
     """Vectors of a table's texts: made from words when they are asked for, or held."""
-
-    rows: int
-    texts: tuple[list[str], ...]
-    held: tuple[Vectors, ...]
-
-    @classmethod
-    def of(
-        cls, table: Table, names: Sequence[str], learner: Learner, folder: Path | None, most: Decimal | None
-    ) -> "_Source":
-        if learner.kind == "vectors":
-            return cls(table.rows, (), tuple(_given(table, name) for name in names))
-        texts = tuple(table.texts(name, missing="allow").tolist() for name in names)
-        for name, column in zip(names, texts, strict=True):
-            if not any(column):
-                raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
-        if learner.kind == "words":
-            return cls(table.rows, texts, ())
-        every = Vault.of(learner, folder).vectors([text for column in texts for text in column], most=most)
-        return cls(table.rows, (), tuple(np.split(every, len(names))))
-
-    def part(self, rows: slice) -> list[Vectors]:
-        if self.held:
-            return [column[rows] for column in self.held]
-        return [hashed(column[rows]).astype(np.float32) for column in self.texts]
+    if learner.kind == "vectors":
+        held = [_given(table, name) for name in names]
+        return lambda rows: [column[rows] for column in held]
+    texts = [table.texts(name, missing="allow").tolist() for name in names]
+    for name, column in zip(names, texts, strict=True):
+        if not any(column):
+            raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
+    if learner.kind == "words":
+        return lambda rows: [hashed(column[rows]).astype(np.float32) for column in texts]
+    every = Vault.of(learner, folder).vectors([text for column in texts for text in column], most=most)
+    parts = np.split(every, len(names))
+    return lambda rows: [column[rows] for column in parts]
 
 
 def _given(table: Table, name: str) -> Vectors:
