@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import ratewise as rw
-from ratewise.learn.networks import TrainedModel
+from ratewise.learn.networks import Network
 from ratewise.tables import read_table
 
 DATA = Path(os.environ.get("RATEWISE_DATA", "../shared/data"))
@@ -40,7 +40,7 @@ def trained(
             batch=batch, longest=160, device=device,
         )  # fmt: skip
         print(made.summary(), flush=True)
-        return TrainedModel.load(folder, device).probabilities(list(zip(*columns.values(), strict=True)))
+        return Network.load(folder, device).probabilities(list(zip(*columns.values(), strict=True)))
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats, choice
 from ratewise.core.draw import uniform
 from ratewise.errors import InputError, TableError
-from ratewise.learn.networks import TrainedModel
+from ratewise.learn.networks import Network
 from ratewise.learn.rater_folder import SETTINGS, TrainedOn
 from ratewise.learn.trainer import train_rater
 from ratewise.tables import Table, read_table
@@ -425,7 +425,7 @@ def arena_like(
     return Dataset("arena-like", source, weak, h[target], (told, h[related]))
 
 
-def _rater(table: Table, taught: NDArray[np.intp], folder: str | Path, init: str | None, seed: int) -> TrainedModel:
+def _rater(table: Table, taught: NDArray[np.intp], folder: str | Path, init: str | None, seed: int) -> Network:
     if not (Path(folder) / SETTINGS).exists():
         rows, h, ids, groups = _rows(table), table.numbers("h"), table.ids(), table.texts("qidx")
         columns = {name: [rows[i][k] for i in taught.tolist()] for k, name in enumerate(TEXT)}
@@ -438,7 +438,7 @@ def _rater(table: Table, taught: NDArray[np.intp], folder: str | Path, init: str
             )  # fmt: skip
         except InputError as error:
             raise TableError(f"arena-like trains a rater first: {error}") from None
-    return TrainedModel.load(folder)
+    return Network.load(folder)
 
 
 def _rows(table: Table) -> list[tuple[str, ...]]:

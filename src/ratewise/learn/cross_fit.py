@@ -89,6 +89,6 @@ def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: i
         )  # fmt: skip
         recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
         fitted = fit(settings, examples, recipe, tell=lambda _: check())
-        return low + (high - low) * fitted.model.probabilities(asked)
+        return low + (high - low) * fitted.network.probabilities(asked)
 
     return train

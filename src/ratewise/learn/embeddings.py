@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -83,24 +83,16 @@ def usual_tokens(texts: Sequence[str]) -> int:
 # The models
 
 
-class Embed(Protocol):
-    """A function that embeds a batch of texts, with the tokens billed for all calls so far."""
-
-    tokens: int
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors in the order of the texts."""
-
-
 @dataclass(slots=True, eq=False)
 class Embedder:
     """Embeds by the learner's endpoint, or by its model on this machine, which is loaded at the first batch."""
 
     learner: Learner
-    tokens: int = 0
+    tokens: int = 0  # billed for all calls so far
     _model: Any = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
+        """The vectors in the order of the texts."""
         if self.learner.base_url is not None:
             return asyncio.run(self._asked(texts))
         if self._model is None:
@@ -205,7 +197,7 @@ class Vault:
             part.write_text(str(tokens), encoding="utf-8")
             part.replace(self.folder / _BOOKED)
 
-    def vectors(self, texts: Sequence[str], *, most: Decimal | None = None, embed: Embed | None = None) -> Vectors:
+    def vectors(self, texts: Sequence[str], *, most: Decimal | None = None, embed: Embedder | None = None) -> Vectors:
         """A vector for each text; unknown ones are embedded batch by batch, and kept with the tokens billed for them.
 
         A batch that could cost more than `most` of money together with what is paid is not sent.
@@ -234,7 +226,7 @@ class Vault:
                 f'{len(texts):,} texts may cost {next_one:f}; raise goal.budget, or learn by kind = "words"'
             )
 
-    def _embed(self, keys: list[bytes], texts: Sequence[str], embed: Embed) -> None:
+    def _embed(self, keys: list[bytes], texts: Sequence[str], embed: Embedder) -> None:
         """Embed and keep a batch. A reply that cannot be used was billed all the same, and so it counts."""
         before = embed.tokens
         try:

@@ -9,7 +9,6 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from textwrap import shorten
@@ -126,10 +125,20 @@ _BATCH = 32  # texts that go through the network at once, when it only answers
 class Network(ABC):
     """A model with its tokenizer that gives one number for an item, and a loss to train by."""
 
-    settings: Settings
-    device: str
-    tokenizer: Any
     model: Any  # in the form of transformers or peft
+
+    def __init__(self, init: str, settings: Settings, device: str) -> None:
+        self.settings, self.device = settings, device
+        self.tokenizer = _loaded(library("transformers").AutoTokenizer, init)
+
+    @staticmethod
+    def load(folder: str | Path, device: str | None = None) -> "Network":
+        """A trained rater from its folder."""
+        place = Path(folder)
+        settings, where = read_settings(place), device_of(device)
+        if settings.kind == "encoder":
+            return Encoder(str(place.absolute()), settings, where, head=place)
+        return Causal(settings.init, settings, where, adapters=place)
 
     @abstractmethod
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
@@ -142,6 +151,22 @@ class Network(ABC):
     @abstractmethod
     def parts(self) -> dict[str, Any]:
         """The parameters that are trained, by name."""
+
+    def answers(self, prompts: Sequence[str]) -> Floats:
+        """Log-odds of many prompts, in batches of similar length."""
+        torch = library("torch")
+        self.train(False)
+        order = np.argsort([len(prompt) for prompt in prompts], kind="stable")
+        out = np.empty(len(prompts))
+        with torch.no_grad(), half(self.device):
+            for first in range(0, order.size, _BATCH):
+                here = order[first : first + _BATCH]
+                out[here] = self.log_odds([prompts[i] for i in here]).double().cpu().numpy()
+        return out
+
+    def probabilities(self, rows: Sequence[Sequence[str]]) -> Floats:
+        """P(high rating) of rows of texts, in the order of `settings.text`; calibrated."""
+        return self.settings.calibrated(self.answers([self.settings.prompt(row) for row in rows]))
 
     def train(self, on: bool) -> None:
         self.model.train(on)
@@ -170,10 +195,9 @@ class Encoder(Network):
     """Mean of the last layer over the text, and a line on it; all weights are trained."""
 
     def __init__(self, init: str, settings: Settings, device: str, head: Path | None = None) -> None:
-        torch, transformers = library("torch"), library("transformers")
-        self.settings, self.device = settings, device
-        self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        self.model = _loaded(transformers.AutoModel, init, weights=True).float().to(device)
+        super().__init__(init, settings, device)
+        torch = library("torch")
+        self.model = _loaded(library("transformers").AutoModel, init, weights=True).float().to(device)
         self.head = torch.nn.Linear(self.model.config.hidden_size, 1).to(device)
         torch.nn.init.zeros_(self.head.weight)
         torch.nn.init.zeros_(self.head.bias)
@@ -216,10 +240,9 @@ class Causal(Network):
     """
 
     def __init__(self, init: str, settings: Settings, device: str, adapters: Path | None = None) -> None:
-        torch, transformers, peft = library("torch"), library("transformers"), library("peft")
-        self.settings, self.device = settings, device
-        self.tokenizer = _loaded(transformers.AutoTokenizer, init)
-        base = _loaded(transformers.AutoModelForCausalLM, init, weights=True)
+        super().__init__(init, settings, device)
+        torch, peft = library("torch"), library("peft")
+        base = _loaded(library("transformers").AutoModelForCausalLM, init, weights=True)
         base = base.to(torch.bfloat16) if device == "cuda" else base.float()
         if adapters is None:
             lora = peft.LoraConfig(
@@ -235,14 +258,14 @@ class Causal(Network):
                     f"the adapters in {folder} cannot be loaded ({reason_of(error)}); train the rater again"
                 ) from None
         self.model.to(device)
-        self.answers = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
+        self.words = torch.tensor(_answers(self.tokenizer, settings.words), device=device)
 
     def loss(self, prompts: Sequence[str], targets: Any) -> Any:
-        said = library("torch").log_softmax(self._at_the_end(prompts), dim=-1)[:, self.answers]
+        said = library("torch").log_softmax(self._at_the_end(prompts), dim=-1)[:, self.words]
         return -(targets * said[:, 1] + (1.0 - targets) * said[:, 0]).mean()
 
     def log_odds(self, prompts: Sequence[str]) -> Any:
-        said = self._at_the_end(prompts)[:, self.answers]
+        said = self._at_the_end(prompts)[:, self.words]
         return said[:, 1] - said[:, 0]
 
     def _at_the_end(self, prompts: Sequence[str]) -> Any:
@@ -254,19 +277,6 @@ class Causal(Network):
 
     def parts(self) -> dict[str, Any]:
         return {name: part for name, part in self.model.named_parameters() if part.requires_grad or "lora_" in name}
-
-
-def answer(network: Network, prompts: Sequence[str]) -> Floats:
-    """Log-odds of many prompts, in batches of similar length."""
-    torch = library("torch")
-    network.train(False)
-    order = np.argsort([len(prompt) for prompt in prompts], kind="stable")
-    out = np.empty(len(prompts))
-    with torch.no_grad(), half(network.device):
-        for first in range(0, order.size, _BATCH):
-            here = order[first : first + _BATCH]
-            out[here] = network.log_odds([prompts[i] for i in here]).double().cpu().numpy()
-    return out
 
 
 def check_encoder(init: str) -> None:
@@ -303,23 +313,3 @@ def check_folder(folder: Path) -> None:
     need_weights(folder, HEAD if settings.kind == "encoder" else ADAPTERS)
     if settings.kind == "causal" and Path(settings.init).is_absolute() and not Path(settings.init).is_dir():
         raise InputError(f"{folder} was trained from the model {settings.init}, which is gone; bring that folder back")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainedModel:
-    """A rater loaded from its folder."""
-
-    settings: Settings
-    network: Network
-
-    @classmethod
-    def load(cls, folder: str | Path, device: str | None = None) -> "TrainedModel":
-        place = Path(folder)
-        settings, where = read_settings(place), device_of(device)
-        if settings.kind == "encoder":
-            return cls(settings, Encoder(str(place.absolute()), settings, where, head=place))
-        return cls(settings, Causal(settings.init, settings, where, adapters=place))
-
-    def probabilities(self, rows: Sequence[Sequence[str]]) -> Floats:
-        """P(high rating) of rows of texts, in the order of `settings.text`; calibrated."""
-        return self.settings.calibrated(answer(self.network, [self.settings.prompt(row) for row in rows]))

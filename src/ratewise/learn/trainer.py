@@ -24,8 +24,6 @@ from ratewise.learn.networks import (
     Causal,
     Encoder,
     Network,
-    TrainedModel,
-    answer,
     device_of,
     half,
     library,
@@ -70,15 +68,6 @@ class Step:
 Tell = Callable[[Step], None]
 
 
-@dataclass(slots=True)
-class Course:
-    """How training went: the loss of every epoch, that of what was held out, and the best epoch."""
-
-    losses: list[float] = field(default_factory=list)
-    held_out: list[float] = field(default_factory=list)
-    best: int = -1
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
     """Labelled items: their texts, ratings, and whether each is held out; and ids, if their table has any."""
@@ -101,13 +90,15 @@ class Examples:
         return (self.ratings - low) / (high - low)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Fitted:
-    """A rater with the weights of its best epoch, calibrated, and what it says of the items that were held out."""
+    """A network and how its training went: the loss of every epoch, that of what was held out, and the best epoch."""
 
-    model: TrainedModel
-    course: Course
-    unseen: Floats  # log-odds
+    network: Network
+    losses: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+    best: int = -1
+    unseen: Floats = field(default_factory=lambda: np.empty(0))  # log-odds of what was held out, by the best epoch
 
 
 def fit(
@@ -130,7 +121,8 @@ def fit(
     parts = network.parts()
     trained = [part for part in parts.values() if part.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
-    course, best = (Course(), {}) if folder is None else _resumed(folder, digest, parts, optimizer)
+    course = Fitted(network)
+    best = {} if folder is None else _resumed(course, folder, digest, parts, optimizer)
     unseen, wanted = [prompts[i] for i in np.flatnonzero(held_out)], target[held_out]
     started, steps = time.monotonic(), 0
     for epoch in range(len(course.losses), recipe.epochs):
@@ -149,7 +141,7 @@ def fit(
                 left = passed * ((recipe.epochs - epoch) * len(batches) - done - 1)
                 last = course.held_out[-1] if course.held_out else None
                 tell(Step(epoch + (done + 1) / len(batches), recipe.epochs, total / (done + 1), last, left))
-        z = answer(network, unseen)
+        z = network.answers(unseen)
         course.losses.append(total / len(batches))
         course.held_out.append(float(np.mean(np.logaddexp(0.0, z) - wanted * z)))
         if course.best < 0 or course.held_out[-1] < course.held_out[course.best]:
@@ -160,9 +152,10 @@ def fit(
     with torch.no_grad():
         for name, part in parts.items():
             part.copy_(best[name])
-    z = answer(network, unseen)
-    temperature, shift = fit_temperature(z, wanted)
-    return Fitted(TrainedModel(replace(settings, temperature=temperature, shift=shift), network), course, z)
+    course.unseen = network.answers(unseen)
+    temperature, shift = fit_temperature(course.unseen, wanted)
+    network.settings = replace(settings, temperature=temperature, shift=shift)
+    return course
 
 
 def _size(step: int, steps: int, epochs: int) -> float:
@@ -184,7 +177,7 @@ def _step(network: Network, optimizer: Any, prompts: list[str], target: Floats, 
     return float(loss.detach())
 
 
-def _keep(file: Path, digest: str, course: Course, parts: dict[str, Any], best: dict[str, Any], optimizer: Any) -> None:
+def _keep(file: Path, digest: str, course: Fitted, parts: dict[str, Any], best: dict[str, Any], optimizer: Any) -> None:
     """All that is needed to go on, as tensors with names; how it went is the file's note."""
     state = {
         f"optimizer:{number}:{name}": value
@@ -195,12 +188,12 @@ def _keep(file: Path, digest: str, course: Course, parts: dict[str, Any], best: 
     save_weights(file, tensors | state, [digest, course.losses, course.held_out, course.best])
 
 
-def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -> tuple[Course, dict[str, Any]]:
-    """Where a run that was stopped goes on; at the beginning if there is nothing of these data and settings."""
+def _resumed(course: Fitted, folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -> dict[str, Any]:
+    """Go on where a run was stopped, if there is anything of these data and settings; the weights of its best epoch."""
     found = read_weights(folder / CHECKPOINT)
     if found is None or not isinstance(found[1], list) or found[1][0] != digest:
-        return Course(), {}
-    tensors, (_, losses, held_out, best) = found
+        return {}
+    tensors, (_, course.losses, course.held_out, course.best) = found
     with library("torch").no_grad():
         for name, part in parts.items():
             part.copy_(tensors[f"now:{name}"])
@@ -210,7 +203,7 @@ def _resumed(folder: Path, digest: str, parts: dict[str, Any], optimizer: Any) -
             _, number, name = key.split(":", 2)
             state.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return Course(losses, held_out, best), {name: tensors[f"best:{name}"] for name in parts}
+    return {name: tensors[f"best:{name}"] for name in parts}
 
 
 def read_examples(table: Table, text: Sequence[str], strong: str, groups: str | None, seed: int) -> Examples:
@@ -317,7 +310,7 @@ def train_rater(
     folder = _made(Path(output), settings.init)
     recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
     fitted = fit(settings, examples, recipe, device=device, folder=folder, tell=progress)
-    settings, course, held = fitted.model.settings, fitted.course, examples.held_out
+    settings, held = fitted.network.settings, examples.held_out
     known = TrainedOn.of(examples.ids, examples.rows)
     if (Path(settings.init) / KNOWN).is_file():  # it goes on from a rater that has seen labels before
         known = known.joined(TrainedOn.read(Path(settings.init)))
@@ -328,15 +321,15 @@ def train_rater(
             "held_out": int(held.sum()), "groups": groups, "text": list(settings.text),
         },
         "training": {
-            "kind": settings.kind, "init": settings.init, "epochs": len(course.losses), "best": course.best + 1,
-            "losses": course.losses, "held_out_losses": course.held_out, "rate": recipe.rate, "batch": recipe.batch,
+            "kind": settings.kind, "init": settings.init, "epochs": len(fitted.losses), "best": fitted.best + 1,
+            "losses": fitted.losses, "held_out_losses": fitted.held_out, "rate": recipe.rate, "batch": recipe.batch,
             "seed": recipe.seed,
         },
         "calibration": {"temperature": settings.temperature, "shift": settings.shift},
         "held_out": quality(settings.calibrated(fitted.unseen), examples.target[held]),
     }  # fmt: skip
     (folder / SETTINGS).unlink(missing_ok=True)  # a folder of new weights and old settings is no rater
-    fitted.model.network.save(folder)
+    fitted.network.save(folder)
     write_text(folder / KNOWN, known.to_json())
     write_text(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False))
     write_text(folder / SETTINGS, settings.to_json())

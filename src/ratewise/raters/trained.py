@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ratewise.errors import InputError
-from ratewise.learn.networks import TrainedModel, check_folder
+from ratewise.learn.networks import Network, check_folder
 from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
 from ratewise.raters.keys import Money, Text, TomlKey, one_of
 from ratewise.raters.kind import Batch, Knows, RaterPlace, RaterSpec
@@ -79,7 +79,7 @@ class TrainedRater:
         self._per_hour = settings.per_hour
         self._folder, self._device = folder_of(settings, place.folder), settings.device
         self._names = read_settings(self._folder).text
-        self._model: TrainedModel | None = None
+        self._model: Network | None = None
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """All questions of a call in one go, beside everything else that runs."""
@@ -94,7 +94,7 @@ class TrainedRater:
 
     def _rate(self, items: list[Mapping[str, Any]]) -> list[Answer | Failure]:
         if self._model is None:
-            self._model = TrainedModel.load(self._folder, self._device)
+            self._model = Network.load(self._folder, self._device)
         low, high = self._model.settings.low, self._model.settings.high
         began = time.perf_counter()
         said = self._model.probabilities([row_of(item, self._names) for item in items])

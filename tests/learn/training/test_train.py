@@ -9,7 +9,7 @@ import pytest
 
 from ratewise.errors import InputError, TableError
 from ratewise.learn import trainer
-from ratewise.learn.networks import TrainedModel
+from ratewise.learn.networks import Network
 from ratewise.learn.rater_folder import Settings, TrainedOn
 from ratewise.learn.trainer import train_rater
 
@@ -31,8 +31,7 @@ def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
     recipe = trainer.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
     target = np.array(noise["human"][:50], dtype=float)
     fitted = _fitted(settings, noise["text"][:50], target, recipe, tmp_path)
-    course = fitted.course
-    assert course.held_out[course.best] < 0.1 < course.held_out[0]
+    assert fitted.held_out[fitted.best] < 0.1 < fitted.held_out[0]
     assert np.all((fitted.unseen > 0) == (target > 0.5))
 
 
@@ -41,13 +40,13 @@ def test_it_stops_early_on_noise_and_says_little(causal, noise, tmp_path):
         noise, text=["text"], strong="human", output=tmp_path, kind="causal", init=causal, epochs=40, batch=8
     )
     assert made.card["training"]["epochs"] < 40
-    p = TrainedModel.load(tmp_path).probabilities([(text,) for text in noise["text"]])
+    p = Network.load(tmp_path).probabilities([(text,) for text in noise["text"]])
     assert 0.2 < p.min() <= p.max() < 0.8
 
 
 def test_batches_do_not_matter(causal, noise, tmp_path, monkeypatch):
     train_rater(noise, text=["text"], strong="human", output=tmp_path, kind="causal", init=causal, epochs=1)
-    model = TrainedModel.load(tmp_path)
+    model = Network.load(tmp_path)
     rows = [(" ".join(text.split()[: 1 + i % 6]),) for i, text in enumerate(noise["text"])]
     found = []
     for size in (1, 64):
@@ -81,7 +80,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(kind, request,
     assert again.card["training"]["losses"] == pytest.approx(whole.card["training"]["losses"], rel=1e-6)
     assert not (tmp_path / "killed" / trainer.CHECKPOINT).exists()
     assert all(step.seconds_left >= 0 for step in steps)
-    said = [TrainedModel.load(tmp_path / name).probabilities([("w1 w2",), ("w3",)]) for name in ("whole", "killed")]
+    said = [Network.load(tmp_path / name).probabilities([("w1 w2",), ("w3",)]) for name in ("whole", "killed")]
     np.testing.assert_allclose(said[0], said[1], rtol=1e-6)
 
 
@@ -175,7 +174,7 @@ def test_texts_longer_than_the_model_are_cut(kind, request, noise, tmp_path):
     noise = {name: column[:24] for name, column in noise.items()} | {"text": [f"w{i} " * 2000 for i in range(24)]}
     how = {"text": ["text"], "strong": "human", "kind": kind, "init": request.getfixturevalue(kind), "epochs": 1}
     train_rater(noise, output=tmp_path, longest=1000, **how)  # the models have 64 places
-    assert np.isfinite(TrainedModel.load(tmp_path).probabilities([("w1 " * 5000,), ("",)])).all()
+    assert np.isfinite(Network.load(tmp_path).probabilities([("w1 " * 5000,), ("",)])).all()
 
 
 def test_a_causal_rater_finds_its_model_from_everywhere(causal, noise, tmp_path, monkeypatch):
@@ -184,7 +183,7 @@ def test_a_causal_rater_finds_its_model_from_everywhere(causal, noise, tmp_path,
     how = {"text": ["text"], "strong": "human", "kind": "causal", "epochs": 1}
     train_rater(noise, init=Path(causal).name, output=tmp_path / "rater", **how)
     monkeypatch.chdir(tmp_path)
-    assert TrainedModel.load("rater").probabilities([("w1",)]).shape == (1,)
+    assert Network.load("rater").probabilities([("w1",)]).shape == (1,)
 
 
 def test_an_encoder_starts_from_the_packaged_weights(tmp_path):
@@ -195,5 +194,5 @@ def test_an_encoder_starts_from_the_packaged_weights(tmp_path):
     table = {"id": list(range(48)), "text": texts, "human": human}
     made = train_rater(table, text=["text"], strong="human", output=tmp_path, epochs=2, batch=8, longest=24)
     assert made.card["training"]["init"].endswith("model")
-    p = TrainedModel.load(tmp_path).probabilities([("thanks, how kind of you",), ("useless, redo it now",)])
+    p = Network.load(tmp_path).probabilities([("thanks, how kind of you",), ("useless, redo it now",)])
     assert p[0] > p[1]

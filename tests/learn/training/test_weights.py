@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.errors import InputError
 from ratewise.learn import trainer
-from ratewise.learn.networks import TrainedModel, read_weights
+from ratewise.learn.networks import Network, read_weights
 from ratewise.learn.trainer import train_rater
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,7 +52,7 @@ def test_a_rater_of_pickles_is_refused_and_nothing_runs(kind, safe, pickled, rat
     (folder / safe).unlink()
     (folder / pickled).write_bytes(bomb[0])
     with pytest.raises(InputError, match="safetensors"):
-        TrainedModel.load(folder)
+        Network.load(folder)
     assert not bomb[1].exists()
 
 
@@ -61,11 +61,11 @@ def test_damaged_weights_say_what_to_do(damage, raters, tmp_path):
     folder = shutil.copytree(raters / "encoder", tmp_path / "rater")
     (folder / "head.safetensors").write_bytes(damage)
     with pytest.raises(InputError, match="train the rater again"):
-        TrainedModel.load(folder)
+        Network.load(folder)
     folder = shutil.copytree(raters / "causal", tmp_path / "other")
     (folder / "adapter_model.safetensors").write_bytes(damage)
     with pytest.raises(InputError, match="train the rater again"):
-        TrainedModel.load(folder)
+        Network.load(folder)
 
 
 def test_a_damaged_checkpoint_is_as_good_as_none(encoder, noise, bomb, tmp_path):
