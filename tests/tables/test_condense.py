@@ -4,6 +4,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from ratewise.tables.cells import NumberSql
 from ratewise.tables.condense import NO_FOLD, Expressions, condense, row_folds
 
 RNG = np.random.default_rng(90)
@@ -11,7 +12,8 @@ N = 30_000
 WEAK = RNG.beta(2, 1, N) * 3 - 1
 RATE = np.where(RNG.random(N) < 0.1, np.nan, np.clip(RNG.beta(1, 5, N), 0.01, 1))
 STRONG = np.where(RNG.random(N) < np.nan_to_num(RATE), RNG.random(N), np.nan)
-WHAT = Expressions("rows", "weak", "strong", "rate", asked="asked", row="row", by="topic")
+NUMBERS = [NumberSql(name) for name in ("weak", "strong", "rate")]
+WHAT = Expressions("rows", *NUMBERS, asked=NumberSql("asked"), row="row", by="topic")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,7 @@ def test_groups_are_kept_apart(ask):
 def test_ratings_and_rates_of_few_kinds_are_few_rows():
     connection = duckdb.connect()
     connection.execute("CREATE TABLE rows AS SELECT range % 3 AS weak, NULL AS strong, 0.1 AS rate FROM range(9000)")
-    made = condense(lambda query: connection.execute(query).fetchnumpy(), Expressions("rows", "weak", "strong", "rate"),
+    made = condense(lambda query: connection.execute(query).fetchnumpy(), Expressions("rows", *NUMBERS),
                     folds=False)  # fmt: skip
     assert made.weak.tolist() == [0, 1, 2]
     assert made.counts.tolist() == [3000, 3000, 3000]

@@ -1,6 +1,5 @@
 import pytest
 
-from ratewise.tables import files, read_table, write, write_table
 from ratewise.tables.files import Format, format_of, sniffed
 
 
@@ -42,14 +41,3 @@ def test_another_ending_is_refused_with_the_legal_ones(path, complaint):
 )
 def test_bytes_without_a_name_are_sniffed(data, kind):
     assert sniffed(data) == kind
-
-
-def test_a_format_that_is_read_need_not_be_written(complaint, tmp_path, monkeypatch):
-    written = {ending: kind for ending, kind in files.WRITING.items() if kind != "JSONL"}
-    monkeypatch.setattr(write, "WRITING", written)
-    path = tmp_path / "pool.jsonl"
-    path.write_text('{"a": 1}\n')
-    assert complaint(write_table, read_table(path), path) == (
-        f"{path} is not a table by its ending; the legal endings are .csv, .parquet, .pq, .csv.gz"
-    )
-    assert path.read_text() == '{"a": 1}\n'

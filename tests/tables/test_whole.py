@@ -14,7 +14,7 @@ def folder(tmp_path):
 
 
 def test_the_files_of_a_folder_or_a_pattern_are_one_table(folder):
-    for table in (read_table(folder), read.read_several(f"{folder}/[ab].csv")):
+    for table in (read_table(folder), read.in_memory(open_relation(f"{folder}/[ab].csv"))):
         assert table.ids().tolist() == ["0", "1", "2", "3"]
     assert read_table(folder, name="answers").name == "answers"
     assert read_table(folder / "a.csv").rows == 2

@@ -35,11 +35,11 @@ from ratewise.questions.rated import (
     refuse_wrong,
 )
 from ratewise.tables import Table, TableLike, open_relation, read_table
-from ratewise.tables.cells import LARGEST, NumberSql, Range, unmasked
-from ratewise.tables.condense import Condensed, Expressions, QuickSql, condense, floats, in_sql
+from ratewise.tables.cells import LARGEST, NumberSql, unmasked
+from ratewise.tables.condense import Condensed, Expressions, condense, floats, in_sql
 from ratewise.tables.engine import quoted_text
 from ratewise.tables.files import files_among, files_of, kind_of
-from ratewise.tables.read import in_memory, read_several
+from ratewise.tables.read import in_memory
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.words import Meaning, in_numbers
 
@@ -67,31 +67,15 @@ class LargeRatings:
 
     def expressions(self, i: int, j: int | None = None) -> Expressions:
         """Ratings of one system, or of one less another."""
-        if j is None:
-            weak, strong, plain = self.weak[i].sql, self.strong[i].sql, self.weak[i].plain
-        else:
-            weak, strong = (f"({x[i].sql} - {x[j].sql})" for x in (self.weak, self.strong))
-            both = self.weak[i].plain, self.weak[j].plain
-            plain = None if None in both else f"({both[0]} - {both[1]})"
-        what = Expressions(
-            self.relation.source_in_sql(), weak, strong, self.rate.sql, labelled=self.labelled,
-            asked=None if self.asked is None else self.asked.sql, row=self.relation.row_in_sql,
-            beside=self.votes,
+        weak, strong = self.weak[i], self.strong[i]
+        if j is not None:
+            weak, strong = weak.less(self.weak[j]), strong.less(self.strong[j])
+        elif len(self.strong) > 1:
+            strong = replace(strong, values=None)  # rows that have a label of another system stand alone, too
+        return Expressions(
+            self.relation.source_in_sql(), weak, strong, self.rate, labelled=self.labelled, asked=self.asked,
+            row=self.relation.row_in_sql, beside=self.votes,
         )  # fmt: skip
-        return replace(what, quick=self._quick(plain))
-
-    def _quick(self, weak: str | None) -> QuickSql | None:
-        if weak is None or self.rate.plain is None:
-            return None
-        labels = self.strong[0].values if len(self.strong) == 1 else None
-        return QuickSql(weak, self.rate.plain, asked=None if self.asked is None else self.asked.true, labels=labels)
-
-    def range_of(self, i: int, j: int | None = None) -> Range | None:
-        """A range that holds the weak ratings of one system, or of one less another."""
-        one, other = self.weak[i].range, None if j is None else self.weak[j].range
-        if j is None or one is None or other is None:
-            return one if j is None else None
-        return one[0] - other[1], one[1] - other[0]
 
 
 def large_ratings(
@@ -239,8 +223,8 @@ def read_whole(source: TableLike, relation: SqlTable | None) -> Table:
         )
     if relation is not None:
         return in_memory(relation)
-    if isinstance(source, str | os.PathLike) and (path := os.fsdecode(source)) != "-" and files_among(path):
-        return read_several(path)
+    if isinstance(source, str | os.PathLike) and files_among(os.fsdecode(source)):
+        return in_memory(open_relation(source))
     return read_table(source)
 
 
@@ -269,15 +253,13 @@ def read_in_files(
         return None
     what = found.expressions(0)
     if chosen:  # Δ = H whatever stands here
-        sure = f"CASE WHEN {what.rate} >= 1 THEN coalesce({what.strong}, 0.0) END"
-        filled = f"coalesce({what.weak}, {sure})"
-        what = replace(what, weak=filled, quick=None if what.quick is None else replace(what.quick, weak=filled))
+        sure = f"CASE WHEN {what.rate.sql} >= 1 THEN coalesce({what.strong.sql}, 0.0) END"
+        filled = f"coalesce({what.weak.sql}, {sure})"
+        plain = None if what.weak.plain is None else filled
+        what = replace(what, weak=NumberSql(filled, plain, range=what.weak.range))
     what = replace(what, by=None if apart is None else relation.text_in_sql(apart))
     groups = 1 if clusters is None else _clusters(found, clusters)
-    rows = condense(
-        relation.ask, what, folds=folds and clusters is None, weak=found.weak[0].range, rate=found.rate.range,
-        groups=groups,
-    )  # fmt: skip
+    rows = condense(relation.ask, what, folds=folds and clusters is None, groups=groups)
     labelled = ~np.isnan(rows.strong)
     named = f"mean of {', '.join(people)}" if several else people[0]
     check_labels(relation.name, named, int(np.count_nonzero(labelled)), 2)
@@ -311,9 +293,9 @@ def check_rows(found: LargeRatings, what: Expressions, rows: Condensed, weak: st
     unasked = None if rows.asked is None else ~np.isnan(rows.strong) & ~rows.asked
     if sound.all() and (unasked is None or not unasked.any()):
         return
-    asked = "1" if what.asked is None else f"CASE WHEN coalesce({what.asked}, 0) <> 0 THEN 1 ELSE 0 END"
+    asked = "1" if what.asked is None else f"CASE WHEN coalesce({what.asked.sql}, 0) <> 0 THEN 1 ELSE 0 END"
     answer = found.relation.ask(
-        f"SELECT * FROM (SELECT {what.weak} AS g, {what.strong} AS h, {what.rate} AS q, {asked} AS s,"
+        f"SELECT * FROM (SELECT {what.weak.sql} AS g, {what.strong.sql} AS h, {what.rate.sql} AS q, {asked} AS s,"
         f" {what.row or 0} AS r FROM {what.source}) t WHERE {_WRONG} ORDER BY r LIMIT 1"
     )
     if not answer:

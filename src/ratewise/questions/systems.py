@@ -346,9 +346,7 @@ def _in_memory(
 def _rest_of(found: LargeRatings, pair: Pair, column: str | None = None) -> Points:
     """The rows that were not asked for, condensed by their weak ratings; checked, where their column is named."""
     what = found.expressions(*pair)
-    rows = condense(
-        found.relation.ask, what, folds=False, weak=found.range_of(*pair), rate=found.rate.range
-    )  # fmt: skip
+    rows = condense(found.relation.ask, what, folds=False)  # fmt: skip
     if column is not None:
         check_rows(found, what, rows, column)
     return Points(*(x[rows.alone :] for x in (rows.weak, rows.rates, rows.counts)))

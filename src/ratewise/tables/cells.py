@@ -295,6 +295,13 @@ class NumberSql:
         """The SQL of whether a number is there."""
         return self.given or f"{self.sql} IS NOT NULL"
 
+    def less(self, other: "NumberSql") -> "NumberSql":
+        """The difference of two numbers; missing where one is."""
+        plain = None if self.plain is None or other.plain is None else f"({self.plain} - {other.plain})"
+        one, two = self.range, other.range
+        ends = None if one is None or two is None else (one[0] - two[1], one[1] - two[0])
+        return NumberSql(f"({self.sql} - {other.sql})", plain, range=ends)
+
 
 def number_sql(kind: str, field: str) -> tuple[NumberSql, str | None] | None:
     """A field of this type as a number, and the SQL of whether it is something else; nothing where it never is one.
@@ -308,22 +315,31 @@ def number_sql(kind: str, field: str) -> tuple[NumberSql, str | None] | None:
         return NumberSql(f"CASE WHEN {there} THEN {double} END", plain, there, f"({field} <> 0 AND {there})"), None
     if _NUMBER.fullmatch(kind):
         return NumberSql(double, double, f"{field} IS NOT NULL", field if kind == "BOOLEAN" else f"{field} <> 0"), None
-    if kind in {"VARCHAR", '"NULL"'}:
-        parsed = _parsed(text_sql(kind, field))
-        return NumberSql(f"nullif({parsed['value']}, 'nan'::DOUBLE)"), parsed["broken"]
+    if kind in {"VARCHAR", "JSON", '"NULL"'} or kind.startswith("ENUM("):
+        bare = f"trim({text_sql(kind, field)}, {_BLANKS})"
+        value = (
+            f"CASE lower({bare}) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE"
+            f" ELSE TRY_CAST({bare} AS DOUBLE) END"
+        )
+        return NumberSql(f"nullif({value}, 'nan'::DOUBLE)"), f"coalesce({bare} <> '' AND ({value}) IS NULL, false)"
     return None
 
 
 def numbers(view: View, place: str, *, missing: Missing) -> npt.NDArray[np.float64]:
     """The only column of a view as float64, NaN where missing; never infinite."""
     (kind,) = view.kinds()
-    if _NUMBER.fullmatch(kind):
-        found = view.fetch(value="CAST(x AS DOUBLE)")
-    elif kind in {"VARCHAR", "JSON", '"NULL"'} or kind.startswith("ENUM("):
-        found = view.fetch(**_parsed(text_sql(kind)))
-        _refuse_text(view, place, found["broken"], text_sql(kind))
-    else:
+    known = number_sql(kind, "x")
+    if known is None:
         raise TableError(f"{place} holds {kind} values where numbers belong")
+    number, broken = known
+    found = view.fetch(value=number.plain or number.sql, broken=broken or "false")
+    if found["broken"].any():
+        row = int(np.argmax(found["broken"]))
+        shown = shortened(view.text_in(row, text_sql(kind)))
+        raise TableError(
+            f"{place} has text where a number belongs: {shown} in row {row + 1} {COUNTED};"
+            " leave the cell empty if the rating is missing"
+        )
     return checked(unmasked(found["value"]).astype(np.float64), place, missing=missing)
 
 
@@ -333,16 +349,6 @@ def checked(values: npt.NDArray[np.float64], place: str, *, missing: Missing) ->
     if missing == "error":
         _refuse_missing(place, np.isnan(values))
     return values
-
-
-def _parsed(text: str) -> dict[str, str]:
-    """The number a text stands for, and whether it stands for none although it is not blank."""
-    bare = f"trim({text}, {_BLANKS})"
-    value = (
-        f"CASE lower({bare}) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE"
-        f" ELSE TRY_CAST({bare} AS DOUBLE) END"
-    )
-    return {"value": value, "broken": f"coalesce({bare} <> '' AND ({value}) IS NULL, false)"}
 
 
 def texts(view: View, place: str, *, missing: Missing) -> Texts:
@@ -384,17 +390,6 @@ def _first_repeat(codes: Array) -> tuple[int, int] | None:
     again = np.flatnonzero(codes[order][1:] == codes[order][:-1]) + 1
     second = int(order[again].min())
     return int(np.argmax(codes == codes[second])), second
-
-
-def _refuse_text(view: View, place: str, broken: Array, text: str) -> None:
-    if not broken.any():
-        return
-    row = int(np.argmax(broken))
-    shown = shortened(view.text_in(row, text))
-    raise TableError(
-        f"{place} has text where a number belongs: {shown} in row {row + 1} {COUNTED};"
-        " leave the cell empty if the rating is missing"
-    )
 
 
 def _refuse_infinite(place: str, values: npt.NDArray[np.float64]) -> None:

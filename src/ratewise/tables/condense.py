@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ratewise.tables.cells import Array, Range, unmasked
+from ratewise.tables.cells import Array, NumberSql, Range, unmasked
 
 Floats = npt.NDArray[np.float64]
 
@@ -162,37 +162,35 @@ _ASKED = "CASE WHEN coalesce(s, 0) <> 0 THEN 1 ELSE 0 END"
 
 
 @dataclass(frozen=True, slots=True)
-class QuickSql:
-    """Cheaper SQL for some of the numbers: where one is missing, it may be NaN as well as NULL.
-
-    `asked` is a condition for rows that were asked for; `labels` is how many rows have a label, if that is known.
-    """
-
-    weak: str
-    rate: str
-    asked: str | None = None
-    labels: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Expressions:
-    """The SQL of every row's numbers, NULL where there is none; `source` is what they are selected from.
+    """The SQL of every row's numbers; `source` is what they are selected from.
 
-    `row` numbers the rows, where they have an order; `asked` is a number, 0 or missing where an item was not asked
-    for, or nothing where no column says it. `labelled` is the condition for rows that have a label, where that is not
-    those with a strong rating.
+    `row` numbers the rows, where they have an order; `asked` is 0 or missing where an item was not asked for, or
+    nothing where no column says it. `labelled` is the condition for rows that have a label, where that is not those
+    with a strong rating.
     """
 
     source: str
-    weak: str
-    strong: str
-    rate: str
+    weak: NumberSql
+    strong: NumberSql
+    rate: NumberSql
     labelled: str | None = None
-    asked: str | None = None
+    asked: NumberSql | None = None
     row: str | None = None
     by: str | None = None
-    quick: QuickSql | None = None
     beside: tuple[str, ...] = ()  # further numbers of rows that stand alone
+
+    @property
+    def quick(self) -> bool:
+        """Whether there is cheaper SQL for weak ratings and rates, which may be NaN as well as NULL where missing."""
+        return self.weak.plain is not None and self.rate.plain is not None
+
+    @property
+    def drawn(self) -> str | None:
+        """The condition for rows that were asked for."""
+        if self.asked is None:
+            return None
+        return self.asked.true if self.quick and self.asked.true is not None else f"{self.asked.sql} <> 0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,16 +218,21 @@ def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> np
     return np.asarray(np.where(alone, folds, NO_FOLD), dtype=np.int64)
 
 
-def condense(
-    ask: Ask, what: Expressions, *, folds: bool, weak: Range | None = None, rate: Range | None = None, groups: int = 1
-) -> Condensed:
+def condense(ask: Ask, what: Expressions, *, folds: bool, groups: int = 1) -> Condensed:
     """The condensed table; `folds` asks for the folds of rows with a label.
 
-    `weak` and `rate` are the least and the largest value, where they are known; else they are asked for. Where there
-    are many `groups`, each has fewer cells.
+    The ranges of weak ratings and rates are asked for where they are not known. Where there are many `groups`, each has
+    fewer cells.
     """
+    weak, rate = what.weak.range, what.rate.range
     if weak is None or rate is None:
-        weak, rate = _ranges(ask, what)
+        query = (
+            "SELECT min(g) AS a, max(g) AS b, min(q) AS c, max(q) AS d FROM "
+            f"(SELECT {what.weak.sql} AS g, {what.rate.sql} AS q FROM {what.source}) t WHERE q IS NOT NULL"
+        )
+        ends = ask(query)
+        a, b, c, d = (float(floats(unmasked(ends[name]))[0]) for name in "abcd")
+        weak, rate = (a, b), (c, d)
     fewer = max(groups / _MANY_GROUPS, 1.0) ** 0.5
     across, along = (_CELLS_OF_ONE_RATE, 1) if not rate[0] < rate[1] else (_CELLS, _RATES)
     grid = Grid(
@@ -245,17 +248,6 @@ def condense(
     return _joined(alone, cells, what, grid, folds=folds)
 
 
-def _ranges(ask: Ask, what: Expressions) -> tuple[Range, Range]:
-    """The least and the largest weak rating and rate of rows that have a rate."""
-    query = (
-        "SELECT min(g) AS a, max(g) AS b, min(q) AS c, max(q) AS d FROM "
-        f"(SELECT {what.weak} AS g, {what.rate} AS q FROM {what.source}) t WHERE q IS NOT NULL"
-    )
-    found = {name: unmasked(values)[0] for name, values in ask(query).items()}
-    a, b, c, d = (np.nan if found[name] is None else float(found[name]) for name in "abcd")
-    return (a, b), (c, d)
-
-
 def _placed(grid: Grid, rows: str, *others: str) -> str:
     """The SQL of rows with g and q, and of their cells: c in the weak rating, d from its lower edge, k among all."""
     also = "".join(f", {name}" for name in others)
@@ -268,16 +260,16 @@ def _alone(ask: Ask, what: Expressions, grid: Grid, *, numbered: bool) -> dict[s
 
     Where all labels are known to be among the rows that were asked for, the engine looks for those alone.
     """
-    quick = what.quick
-    if quick is not None and quick.asked is not None and quick.labels is not None and grid.rate[1] < 1:
-        found = _answered(ask, _alone_query(what, grid, [quick.asked]), numbered=numbered)
-        if int(np.count_nonzero(~np.isnan(floats(found["h"])))) == quick.labels:
+    surely = what.quick and what.asked is not None and what.asked.true is not None
+    if surely and what.drawn is not None and what.strong.values is not None and grid.rate[1] < 1:
+        found = _answered(ask, _alone_query(what, grid, [what.drawn]), numbered=numbered)
+        if int(np.count_nonzero(~np.isnan(floats(found["h"])))) == what.strong.values:
             return found
-    which = [what.labelled or f"{what.strong} IS NOT NULL"]
-    if what.asked:
-        which.append(f"{what.asked} <> 0" if quick is None or quick.asked is None else quick.asked)
+    which = [what.labelled or f"{what.strong.sql} IS NOT NULL"]
+    if what.drawn is not None:
+        which.append(what.drawn)
     if grid.rate[1] >= 1:
-        which.append(f"{what.rate} >= 1")
+        which.append(f"{what.rate.sql} >= 1")
     return _answered(ask, _alone_query(what, grid, which), numbered=numbered)
 
 
@@ -291,8 +283,8 @@ def _alone_query(what: Expressions, grid: Grid, which: Sequence[str]) -> str:
     by, row = "''" if what.by is None else what.by, what.row or "0"
     also = "".join(f", {sql} AS b{i}" for i, sql in enumerate(what.beside))
     rows = (
-        f"(SELECT {what.weak} AS g, {what.rate} AS q, {by} AS p, {row} AS r, {what.strong} AS h, {what.asked or 0} AS s"
-        f"{also} FROM {what.source} WHERE {' OR '.join(which)}) t"
+        f"(SELECT {what.weak.sql} AS g, {what.rate.sql} AS q, {by} AS p, {row} AS r, {what.strong.sql} AS h,"
+        f" {0 if what.asked is None else what.asked.sql} AS s{also} FROM {what.source} WHERE {' OR '.join(which)}) t"
     )
     names = [f"b{i}" for i in range(len(what.beside))]
     chosen = "".join(f", {name}" for name in names)
@@ -304,7 +296,7 @@ def _cells(what: Expressions, grid: Grid) -> str:
 
     Those of `_alone` are among them: to take them out afterwards is less work than to leave them out of each row.
     """
-    weak, rate = (what.weak, what.rate) if what.quick is None else (what.quick.weak, what.quick.rate)
+    weak, rate = (one.plain if what.quick else one.sql for one in (what.weak, what.rate))
     by = "" if what.by is None else f", {what.by} AS p"
     rows = f"(SELECT {weak} AS g, {rate} AS q{by} FROM {what.source}) t"
     rows = f"(SELECT * FROM {rows} WHERE q <= {in_sql(grid.rate[1])} AND q - q = 0) t"  # not NaN
@@ -323,23 +315,15 @@ def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: Grid) ->
     out = {name: floats(values) for name, values in cells.items() if name != "p"}
     k, g, q = (floats(alone[name]) for name in "kgq")
     use = ~(np.isnan(q) | np.isnan(k))
-    at = _places(_paired(cells["k"], cells["p"]), _paired(alone["k"][use], alone["p"][use]))
-    d = grid.within(g[use])
+    place = {key: n for n, key in enumerate(zip(out["k"].tolist(), cells["p"].tolist(), strict=True))}
+    keys = zip(k[use].tolist(), alone["p"][use].tolist(), strict=True)
+    at, d = np.array([place[key] for key in keys], dtype=np.intp), grid.within(g[use])
     taken = {"n": np.ones(at.size), "d": d, "dd": d * d}
     if not grid.one_rate:
         taken |= {"i": 1.0 / q[use], "w": d / q[use]} | ({"v": d * d / q[use]} if grid.wide else {})
     for name, terms in taken.items():
         out[name] = out[name] - np.bincount(at, weights=terms, minlength=out[name].size)
     return out
-
-
-def _paired(k: Array, p: Array) -> list[tuple[float, str]]:
-    return list(zip(floats(k).tolist(), p.tolist(), strict=True))
-
-
-def _places(keys: Sequence[tuple[float, str]], wanted: Sequence[tuple[float, str]]) -> npt.NDArray[np.intp]:
-    place = {key: number for number, key in enumerate(keys)}
-    return np.fromiter((place[key] for key in wanted), dtype=np.intp, count=len(wanted))
 
 
 def _joined(

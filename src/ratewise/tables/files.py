@@ -17,15 +17,14 @@ from ratewise.tables.engine import one_line, reason
 
 Kind = Literal["CSV", "JSONL", "Parquet"]
 
-READING: Mapping[str, Kind] = {
+ENDINGS: Mapping[str, Kind] = {
     ".csv": "CSV",
     ".jsonl": "JSONL",
     ".ndjson": "JSONL",
     ".parquet": "Parquet",
     ".pq": "Parquet",
 }
-WRITING: Mapping[str, Kind] = dict(READING)
-"""A format that is only read is left out here; one that other tools invented has a file in `adapters` instead."""
+"""Formats that other tools invented have a file in `adapters` instead."""
 
 NAMED: Mapping[str, Kind] = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 """Plain tables by the name that a user insists on, whatever the ending of the file is."""
@@ -43,25 +42,21 @@ class Format:
     gzipped: bool = False
 
 
-def format_of(path: str, endings: Mapping[str, Kind] = READING) -> Format:
-    """The format that the ending of a path stands for, in capitals or not; pass WRITING for a file to be written."""
+def format_of(path: str) -> Format:
+    """The format that the ending of a path stands for, in capitals or not."""
     lower = os.path.basename(path).lower()
-    packed = _gzipped(endings)
+    packed = tuple(ending + ".gz" for ending, kind in ENDINGS.items() if kind not in _PACKED_INSIDE)
     gzipped = lower.endswith(packed)
     ending = os.path.splitext(lower.removesuffix(".gz") if gzipped else lower)[1]
-    if ending not in endings:
-        legal = ", ".join((*endings, *packed))
+    if ending not in ENDINGS:
+        legal = ", ".join((*ENDINGS, *packed))
         other = (
             " (a .json file is a list of objects, or one that another tool wrote; this is neither)"
             if ending == ".json"
             else ""
         )
         raise TableError(f"{one_line(path)} is not a table by its ending; the legal endings are {legal}{other}")
-    return Format(endings[ending], gzipped)
-
-
-def _gzipped(endings: Mapping[str, Kind]) -> tuple[str, ...]:
-    return tuple(ending + ".gz" for ending, kind in endings.items() if kind not in _PACKED_INSIDE)
+    return Format(ENDINGS[ending], gzipped)
 
 
 def sniffed(data: bytes) -> Kind:
@@ -161,7 +156,7 @@ def files_of(path: str) -> tuple[str, ...]:
     files = [file for file in found if is_table(os.path.basename(file))]
     if not files:
         raise TableError(
-            f"the folder {one_line(path)} has no table in it; the legal endings are {', '.join(READING)}"
+            f"the folder {one_line(path)} has no table in it; the legal endings are {', '.join(ENDINGS)}"
             if os.path.isdir(path)
             else f"no table matches {one_line(path)}; check the pattern"
         )

@@ -26,7 +26,7 @@ from duckdb import DuckDBPyConnection
 from ratewise.errors import TableError
 from ratewise.tables.cells import Array, text_sql, unmasked
 from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
-from ratewise.tables.files import WRITING, Format, format_of
+from ratewise.tables.files import Format, format_of
 from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.relation import Part, Relation
 from ratewise.tables.table import Table
@@ -211,7 +211,7 @@ def check_place(place: str) -> None:
         return
     above = folder_of(place)
     if not is_folder(place):
-        format_of(place, WRITING)
+        format_of(place)
     elif os.path.isdir(place) and os.listdir(place):
         raise TableError(f"the folder {one_line(place)} holds files already; name a new or an empty one")
     if above is not None and not os.path.isdir(above):
@@ -230,7 +230,7 @@ def write_pieces(pieces: Sequence[Piece], added: Added, place: str) -> None:
             _write_each(pieces, added, folder, Format("Parquet"), ending=".parquet")
     else:
         with replacing(place) as temporary:
-            _to_file(pieces, added, temporary, format_of(place, WRITING))
+            _to_file(pieces, added, temporary, format_of(place))
 
 
 @contextmanager

@@ -60,8 +60,6 @@ def read_table(source: TableLike, *, name: str | None = None, format: str | None
     """
     check_format(source, format)
     path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else None
-    if path is not None and os.path.isdir(path) and format is None and files_among(path):
-        return read_several(path, name=name)
     if isinstance(source, Table):
         return source
     if path is not None:
@@ -92,6 +90,8 @@ def opened_file(path: str, *, format: str | None = None, name: str | None = None
     kind = None if format is None else NAMED.get(format)
     if path != "-":
         found = None if kind is not None else adapted(path, format, name=name)
+        if found is None and format is None and os.path.isdir(path) and files_among(path):
+            return in_memory(_over_files(path, name))
         return load_file(path, name, kind) if found is None else found
     name = name or _STANDARD_INPUT
     folder = Folder()
@@ -122,12 +122,6 @@ def _from_standard_input(folder: str, name: str) -> tuple[str, bytes]:
     return path, start
 
 
-def read_several(path: str, *, name: str | None = None) -> Table:
-    """The table in the files of a folder or a pattern."""
-    found = adapted(path, name=name)
-    return in_memory(open_relation(path, name=name)) if found is None else found.table
-
-
 def in_memory(relation: Relation) -> Table:
     """All rows of a relation, in memory; a warning says how much of that many rows take."""
     rows = relation.count()
@@ -153,7 +147,9 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
     if format is not None:
         source = read_table(source, name=name, format=format)
     if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
-        return _over_files(os.fsdecode(source), name)
+        path = os.fsdecode(source)
+        found = adapted(path, name=name)
+        return _over_files(path, name) if found is None else _over_table(found.table)
     if not isinstance(source, str | os.PathLike | Mapping | Table):
         frame = frame_of(source, name or "table")
         if isinstance(frame, nw.LazyFrame):
@@ -163,9 +159,6 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
 
 
 def _over_files(path: str, name: str | None) -> Relation:
-    found = adapted(path)
-    if found is not None:
-        return _over_table(found.table if name is None else replace(found.table, name=name))
     files, folder = files_of(path), Folder()
     kind = kind_of(files)
     name = name or name_of(path)

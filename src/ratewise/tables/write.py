@@ -20,7 +20,7 @@ import numpy as np
 from ratewise.errors import TableError
 from ratewise.tables.cells import View, no_nan_sql, opened, text_sql
 from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
-from ratewise.tables.files import WRITING, Format, Kind, format_of
+from ratewise.tables.files import Format, Kind, format_of
 from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.table import Table
 
@@ -43,7 +43,7 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
     if place == "-":
         to_standard_output(lambda temporary: copy_table(table, temporary, Format("CSV")))
         return
-    form = format_of(place, WRITING)
+    form = format_of(place)
     with replacing(place) as temporary:
         copy_table(table, temporary, form)
 
