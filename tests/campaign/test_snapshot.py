@@ -154,7 +154,7 @@ def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind
         assert now.estimate is not None
         assert now.story
         assert now.diagnosis is not None or kind == "chain"
-        assert now.verification.passed
+        assert now.verify().passed
     assert len(fits) - len(set(fits)) <= alike
     assert len(set(estimates)) == len(estimates)
 

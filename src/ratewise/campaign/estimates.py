@@ -135,11 +135,8 @@ def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
 def stepped(history: History, seen: StepSeen) -> PooledDraw:
     """All rounds of a chain with steps as one draw."""
     looked = history.looked
-    reached = looked.selected[:, [k - 1 for k in seen.design.steps]]
-    asked = np.asarray(looked.selected[:, -1])
-    return history.once(
-        "steps", lambda: pooled_steps(seen, reached=reached, asked=asked, clusters=looked.clusters)
-    )  # fmt: skip
+    reached, asked = looked.selected[:, [k - 1 for k in seen.design.steps]], np.asarray(looked.selected[:, -1])
+    return history.once("steps", lambda: pooled_steps(seen, reached=reached, asked=asked, clusters=looked.clusters))
 
 
 def chained(history: History, inputs: Inputs | None) -> PooledDraw:
@@ -147,9 +144,8 @@ def chained(history: History, inputs: Inputs | None) -> PooledDraw:
     looked, asked = history.looked, np.asarray(history.looked.selected[:, -1])
     if history.alone or history.hopes:  # of a start, everything has its strong rating
         return PooledDraw(np.zeros(history.items), np.ones(history.items), asked, 1.0)
-    weak = np.column_stack([looked.x.weak, looked.values[:, :-1]])
     asked_before = np.column_stack([np.ones(history.items, dtype=np.bool_), looked.selected[:, :-1]])
-    said = np.where(asked_before, carried(weak), np.nan)
+    said = np.where(asked_before, looked.last_said, np.nan)
     if inputs is not None and looked.strata is not None:
         said = inputs.as_rated(said, looked.strata)
     return PooledDraw(said, looked.rates, asked, 1.0)
@@ -251,8 +247,7 @@ def _unseen(history: History, wanted: Target) -> float:
         weak, all_rates = p.weak, p.rates
         off, rates = h - carried(weak)[use, -1], all_rates[use, -1]
     else:
-        said = carried(np.column_stack([looked.x.weak, looked.values[:, :-1]]))[use, -1]
-        off, rates = h - said, looked.rates[use, -1]
+        off, rates = h - looked.last_said[use, -1], looked.rates[use, -1]
     strata = None if looked.strata is None else looked.strata[use]
     furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled

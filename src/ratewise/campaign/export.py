@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -101,59 +100,47 @@ def _filled(values: Any, looked: int) -> Any:
 def ledger_table(now: Snapshot) -> Table:
     """A row for each movement of money, in the order they were made."""
     moved = (*audit.walk(audit.ledger_rows, now.store, now.facts.items), *audit.unplaced_rows(now.store))
-    rows = sorted(moved, key=attrgetter("id"))
+    rows, at = sorted(moved, key=attrgetter("id")), now.spec.at
     if not rows:
         raise InputError("no money has moved yet; there is nothing to export")
-    places = [row.position for row in rows]
-    return read_table(
-        {
-            "at": _array([row.at for row in rows]),
-            "kind": _array([row.kind for row in rows]),
-            "position": _array(places) if None in places else np.array(places),
-            "rater": _array([_payee(now.spec, row) for row in rows]),
-            "attempt": _array([row.attempt for row in rows]),
-            "amount": _array([f"{to_money(row.amount):f}" for row in rows]),
-        }
-    )
-
-
-def _payee(spec: Spec, row: Any) -> str | None:
-    """Who was paid, or for whom money was reserved; None where it was held for a batch."""
-    if row.kind == TEXTS:
-        return LEARNER
-    return None if row.step is None else spec.at(row.step).name
+    places = [row.position for row in rows]  # none of money that belongs to no item
+    return read_table({
+        "at": _array([row.at for row in rows]),
+        "kind": _array([row.kind for row in rows]),
+        "position": _array(places) if None in places else np.array(places),
+        "rater": _array([
+            LEARNER if row.kind == TEXTS else None if row.step is None else at(row.step).name for row in rows
+        ]),
+        "attempt": _array([row.attempt for row in rows]),
+        "amount": _array([f"{to_money(row.amount):f}" for row in rows]),
+    })  # fmt: skip
 
 
 def answers_table(now: Snapshot) -> Table:
-    """A row for each answer of a person, by item, in the order they were given."""
+    """A row for each answer of a person, by item, in the order they were given; what the page tells if it was used."""
     rows = list(audit.walk(audit.answer_rows, now.store, now.facts.items))
     if not rows:
         raise InputError("nobody has answered yet; there is nothing to export")
     ids = _ids(now, now.facts.items)
-    return read_table(
-        {
-            "item_id": _array([ids[row.position] for row in rows]),
-            "position": np.array([row.position for row in rows]),
-            "rater": _array([now.spec.at(row.step).name for row in rows]),
-            "annotator": _array([row.annotator for row in rows]),
-            "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
-            "note": _array([row.note for row in rows]),
-            "at": _array([row.at for row in rows]),
-            **_told_by_the_page(rows),
-        }
-    )
 
+    def told(name: str) -> bool:
+        return any(getattr(row, name) is not None and getattr(row, name) is not False for row in rows)
 
-def _told_by_the_page(rows: Sequence[Any]) -> dict[str, Any]:
-    """Seconds, sides and flags of answers; none of them where nobody used the page."""
-    out: dict[str, Any] = {}
-    if any(row.seconds is not None for row in rows):
-        out["seconds"] = np.array([np.nan if row.seconds is None else row.seconds for row in rows])
-    if any(row.sides is not None for row in rows):
-        out["sides"] = _array([row.sides for row in rows])
-    if any(row.flagged for row in rows):
-        out["flagged"] = np.array([bool(row.flagged) for row in rows])
-    return out
+    by_page: dict[str, Any] = {
+        "seconds": np.array([np.nan if row.seconds is None else row.seconds for row in rows]),
+        "sides": _array([row.sides for row in rows]),
+        "flagged": np.array([bool(row.flagged) for row in rows]),
+    }
+    return read_table({
+        "item_id": _array([ids[row.position] for row in rows]),
+        "position": np.array([row.position for row in rows]),
+        "rater": _array([now.spec.at(row.step).name for row in rows]),
+        "annotator": _array([row.annotator for row in rows]),
+        "rating": np.array([np.nan if row.value is None else row.value for row in rows]),
+        "note": _array([row.note for row in rows]),
+        "at": _array([row.at for row in rows]),
+        **{name: cells for name, cells in by_page.items() if told(name)},
+    })  # fmt: skip
 
 
 def _ids(now: Snapshot, looked: int) -> Any:
@@ -162,20 +149,17 @@ def _ids(now: Snapshot, looked: int) -> Any:
 
 def _ratings(now: Snapshot, looked: int) -> dict[str, Any]:
     """`rating_<name>` and `state_<name>` of each rater, and how each after the first was drawn."""
-    spec, store = now.spec, now.store
-    values = np.full((looked, len(spec.raters)), np.nan)
-    doubts = values.copy()
-    states = np.full((looked, len(spec.raters)), "", dtype=object)
-    rates, selected = np.full((looked, len(spec.raters)), np.nan), np.zeros((looked, len(spec.raters)), dtype=np.bool_)
-    for row in audit.walk(audit.rating_rows, store, looked):
-        k = spec.index(row.step)
-        states[row.position, k] = _STATES[row.state]
+    spec, shape = now.spec, (looked, len(now.spec.raters))
+    values, doubts, rates = (np.full(shape, np.nan) for _ in range(3))
+    states, selected = np.full(shape, "", dtype=object), np.zeros(shape, dtype=np.bool_)
+    for row in audit.walk(audit.rating_rows, now.store, looked):
+        at = row.position, spec.index(row.step)
+        states[at] = _STATES[row.state]
         if row.value is not None:
-            values[row.position, k] = row.value
-            doubts[row.position, k] = np.nan if row.doubt is None else row.doubt
-    for row in audit.walk(audit.draw_rows, store, looked):
-        k = spec.index(row.step)
-        rates[row.position, k], selected[row.position, k] = row.rate, row.selected
+            values[at], doubts[at] = row.value, np.nan if row.doubt is None else row.doubt
+    for row in audit.walk(audit.draw_rows, now.store, looked):
+        at = row.position, spec.index(row.step)
+        rates[at], selected[at] = row.rate, row.selected
     out: dict[str, Any] = {}
     for k, rater in enumerate(spec.raters):
         out |= {f"rating_{rater.name}": values[:, k], f"state_{rater.name}": states[:, k]}
@@ -184,9 +168,7 @@ def _ratings(now: Snapshot, looked: int) -> dict[str, Any]:
     for k in range(min(1, len(spec.raters) - 1), len(spec.raters)):
         ending = "" if len(spec.raters) <= 2 else f"_{spec.raters[k].name}"
         out |= {f"rate{ending}": rates[:, k], f"selected{ending}": selected[:, k]}
-    if len(spec.raters) <= 2:
-        out["rate_in_round"] = rates[:, -1]
-    return out
+    return out | ({"rate_in_round": rates[:, -1]} if len(spec.raters) <= 2 else {})
 
 
 def typed(values: list[Any]) -> Any:
@@ -214,32 +196,22 @@ def _array(values: list[Any]) -> Any:
     return array
 
 
-_BESIDE = ("", "-wal", "-shm", "-journal", ".lock")  # of a SQLite file
-
-
 def check_output(spec: Spec, output: str | os.PathLike[str]) -> None:
     """Refuse a file of the campaign itself, whatever links lead to it."""
     target = os.fspath(output)
-    if target == "-":
-        return
-    for path, what in _own(spec):
-        if _same(path, target):
-            raise InputError(f"{one_line(target)} is {what} of the campaign; name another file after -o")
-
-
-def _own(spec: Spec) -> Iterator[tuple[str, str]]:
-    yield str(spec.path), "the TOML"
-    yield str(spec.table_path), "the table"
-    stem = os.path.join(spec.folder, spec.path.stem)
-    yield from ((stem + ending, "a file of answers") for ending in (".unsaved.jsonl", ".set-aside.jsonl"))
+    stem, stores = spec.folder / spec.path.stem, []
     if "://" not in spec.store:
         store = os.path.join(spec.folder, spec.store)
-        yield from ((store + ending, "the store") for ending in _BESIDE)
-        yield from ((os.path.realpath(store) + ending, "the store") for ending in _BESIDE)
-    for rater in spec.raters:
-        file = getattr(rater, "file", None)
-        if file is not None:
-            yield os.path.join(spec.folder, file), "a recording"
+        stores = [each + end for each in (store, os.path.realpath(store)) for end in _BESIDE]
+    recordings = [getattr(rater, "file", None) for rater in spec.raters]
+    own: dict[str, list[Any]] = {
+        "the TOML": [spec.path], "the table": [spec.table_path], "the store": stores,
+        "a file of answers": [f"{stem}{ending}" for ending in (".unsaved.jsonl", ".set-aside.jsonl")],
+        "a recording": [spec.folder / file for file in recordings if file is not None],
+    }  # fmt: skip
+    for what, paths in own.items() if target != "-" else ():
+        if any(_same(str(path), target) for path in paths):
+            raise InputError(f"{one_line(target)} is {what} of the campaign; name another file after -o")
 
 
 def _same(one: str, other: str) -> bool:
@@ -248,6 +220,7 @@ def _same(one: str, other: str) -> bool:
     )
 
 
+_BESIDE = ("", "-wal", "-shm", "-journal", ".lock")  # of a SQLite file
 RECORD = "record.jsonl"
 FILES = {"rated.csv": "items", "ledger.csv": "ledger", "answers.csv": "answers"}  # of a folder
 _TABLES = {"items": items_table, "ledger": ledger_table, "answers": answers_table}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, factors_of
+from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, carried, factors_of
 from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
 from ratewise.design.rounds import pooled
 from ratewise.design.second_look import again_rates
@@ -130,6 +130,11 @@ class LookedItems:
     def missing(self) -> Mask:
         """Strong ratings that were asked for and did not come."""
         return np.asarray(self.selected[:, -1] & np.isnan(self.values[:, -1]))
+
+    @property
+    def last_said(self) -> Floats:
+        """Of each rater but the last what it said, or those before it where it said nothing."""
+        return carried(np.column_stack([self.x.weak, self.values[:, :-1]]))
 
     def unanswered(self) -> "LookedItems":
         """The same items while none of their strong ratings is in."""

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Look, Target, anytime_estimate, estimate_history, final_estimate, pooled_of
-from ratewise.campaign.history import History, RoundPlan
+from ratewise.campaign.estimates import Look, anytime_estimate, estimate_history, final_estimate, pooled_of
+from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
 from ratewise.campaign.learner import Refits, too_little
 from ratewise.campaign.log import Reader
@@ -22,7 +22,6 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.result import Result
 from ratewise.design.chain import Design
-from ratewise.design.chain_plan import Compared
 from ratewise.design.diagnostics import Diagnosis, diagnose
 from ratewise.design.rounds import estimate_seen
 from ratewise.questions.export_terms import Pooled
@@ -43,29 +42,6 @@ class Chapter(Result):
     by_features: bool = False  # weak ratings were not bought, and rates go by the features
 
 
-def _drawn_from(history: History, labels: int) -> int:
-    """Items that a second look drew from."""
-    return max(int(history.passed_over.sum()) + labels, 1)
-
-
-def tell_story(
-    rounds: Sequence[p.Round], closed: Sequence[History], store: Store, wanted: Target
-) -> list[Chapter]:  # fmt: skip
-    """Every closed round of all rounds, with what was known after it."""
-    out: list[Chapter] = []
-    before = 0
-    for row, history in zip(rounds, closed, strict=False):
-        policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
-        items, labels = history.items - row.first, history.labels - before
-        rate = float(history.looked.rates[row.first :, -1].mean()) if items else labels / _drawn_from(history, labels)
-        spent = store.settled_before(history.items, history.again)
-        more = any(later.plan.look < row.number for later in rounds[row.number :])
-        found = anytime_estimate(history, wanted, more=more)
-        out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
-        before = history.labels
-    return out
-
-
 def worth_of_raters(names: Sequence[str], plans: Sequence[RoundPlan], asked: Floats) -> list[str]:
     """A sentence for each rater but the last; none before the way they are used was chosen.
 
@@ -74,60 +50,33 @@ def worth_of_raters(names: Sequence[str], plans: Sequence[RoundPlan], asked: Flo
     plan = next((one for one in plans if one.compared), None)
     if plan is None:
         return []
-    design = Design(()) if plan.design is None or not plan.weak else plan.design
-    tried = _after_trial(names, plans)
-    said = [tried.get(k) or _sentence(k, name, design, plan.compared, asked) for k, name in enumerate(names[:-1])]
-    return said + _as_feature(names, design, plan.compared)
-
-
-def _after_trial(names: Sequence[str], plans: Sequence[RoundPlan]) -> dict[int, str]:
-    """Of raters that a trial has left out."""
-    end = next((n for n, one in enumerate(plans) if one.hopes), None)
-    if end is None:
-        return {}
-    items, hopes = sum(one.items or 0 for one in plans[:end]), plans[end].hopes
-    return {
-        k: f"{names[k]} is never worth its price here, and is left out after a trial on {items} items: "
-        f"with it, at its best, {_times(hope)}."
-        for k, hope in enumerate(hopes)
-        if hope >= 1
-    }
-
-
-def _uses(design: Design) -> tuple[int, ...]:
-    return (*design.first, *design.steps)
-
-
-def _best(compared: Sequence[Compared], k: int, *, used: bool) -> float:
-    return min(one.variance for one in compared if (k in _uses(one.design)) == used)
-
-
-def _sentence(k: int, name: str, design: Design, compared: Sequence[Compared], asked: Floats) -> str:
-    with_it, without = _best(compared, k, used=True), _best(compared, k, used=False)
-    if k not in _uses(design):
-        more = "" if with_it <= without else f": with it, {_times(with_it / without)}"
-        return f"{name} is never worth its price here, and is left out{more}."
-    how = "sees every item" if k in design.first else f"is a step, asked about {asked[k - 1]:.0%} of the items"
-    return f"{name} {how}: without it, {_times(without / with_it)}."
+    design = plan.design if plan.design is not None and plan.weak else Design(())
+    used = {*design.first, *design.steps}
+    ways = [(one.design, {*one.design.first, *one.design.steps}, one.variance) for one in plan.compared]
+    end = next((n for n, one in enumerate(plans) if one.hopes), 0)  # of a trial of dear raters
+    hopes, tried, said = plans[end].hopes, sum(one.items or 0 for one in plans[:end]), []
+    for k, name in enumerate(names[:-1]):
+        left_out = f"{name} is never worth its price here, and is left out"
+        if k < len(hopes) and hopes[k] >= 1:
+            said.append(f"{left_out} after a trial on {tried} items: with it, at its best, {_times(hopes[k])}.")
+            continue
+        with_it, without = (min(v for _, who, v in ways if (k in who) == inside) for inside in (True, False))
+        if k not in used:
+            said.append(f"{left_out}{'' if with_it <= without else f': with it, {_times(with_it / without)}'}.")
+        else:
+            how = "sees every item" if k in design.first else f"is a step, asked about {asked[k - 1]:.0%} of the items"
+            said.append(f"{name} {how}: without it, {_times(without / with_it)}.")
+    ours = next((v for way, _, v in ways if way == design), None)
+    others = [v for way, who, v in ways if who == used and bool(way.steps) != bool(design.steps)]
+    if len(used) > 1 and ours is not None and others:  # they could all see every item or be steps: which was better
+        chosen, rival = ("in steps", "all at once") if design.steps else ("all at once", "in steps")
+        who = " and ".join(names[k] for k in sorted(used))
+        said.append(f"{who} are asked {chosen}: {rival}, {_times(min(others) / ours)}.")
+    return said
 
 
 def _times(ratio: float) -> str:
     return f"the same money was expected to give {ratio:.2f} times the squared error"
-
-
-def _as_feature(names: Sequence[str], design: Design, compared: Sequence[Compared]) -> list[str]:
-    """Where several raters could all see every item or be steps: which was better."""
-    used = set(_uses(design))
-    if len(used) < 2:
-        return []
-    same = [one for one in compared if set(_uses(one.design)) == used]
-    ours = next((one.variance for one in same if one.design == design), None)
-    other = min((one.variance for one in same if bool(one.design.steps) != bool(design.steps)), default=None)
-    if ours is None or other is None:
-        return []
-    who = " and ".join(names[k] for k in sorted(used))
-    chosen, rival = ("in steps", "all at once") if design.steps else ("all at once", "in steps")
-    return [f"{who} are asked {chosen}: {rival}, {_times(other / ours)}."]
 
 
 def reader_of(spec: Spec, store: Store, *, keeps: bool = False) -> Reader:
@@ -172,9 +121,9 @@ class Snapshot:
     @cached_property
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
-        return final_estimate(self.state.history, self.reader.terms.wanted, self.last_look)
+        return final_estimate(self.state.history, self.state.terms.wanted, self.last_look)
 
-    @property
+    @cached_property
     def last_look(self) -> Look:
         """Which interval the campaign ends with."""
         return look_at(self.store, self.state)
@@ -223,8 +172,21 @@ class Snapshot:
     @cached_property
     def story(self) -> list[Chapter]:
         """Round by round: what was bought, and what was known after it."""
-        assert self.state.terms is self.reader.terms  # read up to now
-        return tell_story(self.reader.rounds(), self.reader.closed, self.store, self.reader.terms.wanted)
+        wanted = self.state.terms.wanted  # of the state, so that the log is read up to now
+        rounds, out, before = self.reader.rounds(), list[Chapter](), 0
+        for row, known in zip(rounds, self.reader.closed, strict=False):
+            policy = "start" if row.number == 1 and row.plan.weak else row.plan.policy
+            items, labels = known.items - row.first, known.labels - before
+            if items:
+                rate = float(known.looked.rates[row.first :, -1].mean())
+            else:  # a second look, at items that were passed over
+                rate = labels / max(int(known.passed_over.sum()) + labels, 1)
+            spent = self.store.settled_before(known.items, known.again)
+            more = any(later.plan.look < row.number for later in rounds[row.number :])
+            found = anytime_estimate(known, wanted, more=more)
+            out.append(Chapter(row.number, policy, items, labels, rate, spent, found, row.plan.by_features))
+            before = known.labels
+        return out
 
     @cached_property
     def notes(self) -> list[tuple[str, str]]:
@@ -237,17 +199,14 @@ class Snapshot:
     @cached_property
     def told(self) -> list[str]:
         """Notes beside the numbers: where the TOML differs from the store, and which raters changed on the way."""
-        file = self.spec.path.name
-        edited = [
-            f"{file} has changed, and no run has used it yet: {what}; the figures here follow the store"
-            for what in self.edited
-        ]
-        return (
-            edited
-            + self._drift
-            + self._refit
-            + [f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)]
-        )
+        return [
+            *(
+                f"{self.spec.path.name} has changed, and no run has used it yet: {what}; the figures here follow the "
+                "store"
+                for what in self.edited
+            ),
+            *self._drift, *self._refit, *(f"{at}: {text}" for at, text in self.notes if text.startswith(CHANGED)),
+        ]  # fmt: skip
 
     @property
     def _refit(self) -> list[str]:
@@ -280,10 +239,6 @@ class Snapshot:
     @cached_property
     def head(self) -> str:
         return self.store.head()
-
-    @cached_property
-    def verification(self) -> Verification:
-        return self.verify()
 
     def verify(self, head: str | None = None) -> Verification:
         """Verify the store, also against a head that somebody kept: all that it stands for must still be there."""
