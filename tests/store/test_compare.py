@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 import pytest
 import sqlalchemy as sa
 
-from ratewise.store.replay import differences, make_tables
+from ratewise.store.replay import differences, new_store
 
 ROWS = (
     "INSERT INTO meta VALUES ('a', '1'), ('b', '2')",
@@ -17,7 +17,8 @@ ROWS = (
 
 @contextmanager
 def made(path, *statements):
-    make_tables(path)
+    with new_store(path):
+        pass
     with closing(sqlite3.connect(path)) as connection, connection:
         for statement in (*ROWS, *statements):
             connection.execute(statement)

@@ -5,14 +5,15 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
-from ratewise.store.replay import make_tables
+from ratewise.store.replay import new_store
 from ratewise.store.schema import raise_guards
 
 
 @pytest.fixture
 def guarded(tmp_path):
     """A store with a note, an open question and an answered one, and its guards put up twice."""
-    make_tables(tmp_path / "c.sqlite")
+    with new_store(tmp_path / "c.sqlite"):
+        pass
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'c.sqlite'}")
     with closing(engine.connect()) as connection:
         connection.exec_driver_sql("INSERT INTO events (at, text) VALUES ('', 'one')")

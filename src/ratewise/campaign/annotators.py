@@ -15,7 +15,7 @@ from ratewise.store import audit
 from ratewise.store.store import Store
 
 _RESAMPLES = 200
-_Z = 1.959964
+Z = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,9 @@ def wilson(successes: float, trials: float) -> tuple[float | None, float | None]
     """Wilson's 95 % interval of a share."""
     if not trials:
         return None, None
-    p, z2 = successes / trials, _Z * _Z
+    p, z2 = successes / trials, Z * Z
     middle = (p + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = _Z * float(np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    half = Z * float(np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 

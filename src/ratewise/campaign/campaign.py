@@ -99,8 +99,8 @@ class Campaign:
             callers = wait_for(lambda: callers_of(self.spec, store), patience)
             wait_for(lambda: begin(self.spec, store, self._lesson, new=new), patience)
             engine = Engine(
-                self.spec, store, callers, unsaved_of(self.spec, store), patience=patience, wait=wait, stop=stop,
-                trainer=trainer,
+                self.spec, store, callers, unsaved_of(self.spec, store), patience=patience, wait=wait,
+                stop=stop or threading.Event(), trainer=trainer,
             )  # fmt: skip
             if progress is not None:
                 engine.tell = telling(self.spec, store, progress)

@@ -10,11 +10,9 @@ from ratewise.campaign.learner import LEARNER, learner_of, vectors_folder
 from ratewise.campaign.load import check_columns, item_prices, open_pool, pays_for_all
 from ratewise.campaign.raters import check_settings
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.result import Result
+from ratewise.core.result import Result, fields_in_json
 from ratewise.learn.embeddings import BATCH, Vault, most_tokens, usual_tokens
-from ratewise.raters.kind import RaterSpec
 from ratewise.store.money import to_money, to_units, total
-from ratewise.store.queue import Units
 from ratewise.tables import Relation
 
 
@@ -31,10 +29,8 @@ class RaterCost(Result):
     what: str = "ratings"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "items": self.items, "calls": self.calls, "cost_expected": f"{self.expected:f}",
-            "cost_most": f"{self.most:f}", "priced": self.priced,
-        }  # fmt: skip
+        said = fields_in_json(self)
+        return {"cost_" + name if name in ("expected", "most") else name: said[name] for name in said if name != "what"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,31 +74,22 @@ def campaign_cost(spec: Spec) -> CampaignCost:
     costs, doubt = [] if texts is None else [texts], None
     left = left if left is None or texts is None else max(left - to_units(texts.expected), 0)
     for k, rater in enumerate(spec.raters):
-        usual, most, calls, source = _by_item(spec, rater, relation)
-        last = k == len(spec.raters) - 1
-        doubt = pays_for_all(spec, usual.size, float(usual.mean())) if last else None
-        items = usual.size if not last or left is None else _paid_for(usual, left)
-        share = 1.0 if not usual.size else items / usual.size
-        expected, worst = (round(total(units) * share) for units in (usual, most))
+        usual, most, quote = item_prices(spec, rater, relation)
+        calls, source = 1, "TOML" if rater.price_column is None else f"column {rater.price_column}"
+        if quote is not None:
+            calls, source = quote.calls, quote.source
+        elif rater.max_price is not None:
+            most = np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
+        items, whole = usual.size, total(usual)
+        if k == len(spec.raters) - 1:
+            doubt = pays_for_all(spec, items, float(usual.mean()))
+            mean = whole / max(items, 1)  # the money pays for items of average price
+            items = items if left is None or mean == 0 else int(min(left // mean, items))
+        share = items / usual.size if usual.size else 1.0
+        expected, worst = (round(units * share) for units in (whole, total(most)))
         costs.append(RaterCost(rater.name, items, items * calls, to_money(expected), to_money(worst), source))
         left = None if left is None else max(left - expected, 0)
     return CampaignCost(tuple(costs), spec.goal.budget, () if doubt is None else (doubt,))
-
-
-def _paid_for(usual: Units, left: int) -> int:
-    """How many items of average price the money pays for."""
-    mean = total(usual) / max(usual.size, 1)
-    return int(usual.size if mean == 0 else min(left // mean, usual.size))
-
-
-def _by_item(spec: Spec, rater: RaterSpec, relation: Relation) -> tuple[Units, Units, int, str]:
-    """(expected, most, calls, source of the prices) of a rater for every item."""
-    usual, most, quote = item_prices(spec, rater, relation)
-    if quote is not None:
-        return usual, most, quote.calls, quote.source
-    if rater.max_price is not None:
-        most = np.full(usual.size, to_units(rater.max_price), dtype=np.int64)
-    return usual, most, 1, "TOML" if rater.price_column is None else f"column {rater.price_column}"
 
 
 def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:

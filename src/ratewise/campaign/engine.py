@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.clients.callers import CallerClient
@@ -61,12 +61,11 @@ class Engine:
     tell: Callable[[p.State], None] | None = None  # told when something has changed
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     wait: bool = True  # for answers that others give; else the run ends when there is nothing else to do
-    stop: threading.Event | None = None  # set by another thread that wants the run to end
+    stop: threading.Event = field(default_factory=threading.Event)  # set by who wants the run to end
     trainer: Trainer | None = None  # where a model is trained on the labels of closed rounds
     client: CallerClient = field(init=False)
     reader: Reader = field(init=False)
-    stopping: bool = field(init=False, default=False)
-    _stopped_at: float | None = field(init=False, default=None)
+    _stopped_at: float = field(init=False, default=0.0)
     _cut: int = field(init=False, default=0)  # round whose money ran out
     _idle: int = field(init=False, default=0)  # looks in a row that found nothing to do
     _alone: int = field(init=False, default=0)  # of these, the last ones that found nobody else at work either
@@ -84,7 +83,9 @@ class Engine:
             await patiently(self.client.recover)
             if not self.store.database.shared:
                 self.unsaved.reserve(sum(rater.concurrency * rater.batch for rater in self.spec.raters))
-            return await self._loop(patiently)
+            while (reason := await self._turn(patiently)) is None:
+                pass
+            return reason
         except OutsideError:
             await self.client.finish(GRACE)
             raise
@@ -93,56 +94,45 @@ class Engine:
             self.unsaved.release()
             self.store.close()
 
-    async def _loop(self, patiently: Patience) -> str:
-        calls = self.client.calls
-        while True:
-            reason = None
-            self.stopping = self.stopping or (self.stop is not None and self.stop.is_set())
-            if not self.stopping:
-                if self._plan_is_due():
-                    reason = await self._plan(patiently)
-                await self._ask()
-            if calls.running or (calls.waiting and not self.stopping):
-                if self._out_of_grace():
-                    return Paused.STOPPED
-                await self.client.collect()
-                self._idle = self._alone = 0
-            elif self.stopping:
-                return Paused.STOPPED
-            elif reason is not None:
-                return reason
+    async def _turn(self, patiently: Patience) -> str | None:
+        """Plan, ask what is due, and wait for what comes; the reason where the run ends."""
+        calls, reason = self.client.calls, None
+        if not self.stop.is_set():
+            if self._plan_is_due():
+                reason = await self._plan(patiently)
+            now = self.clock().timestamp()
+            if self.reader.terms.is_late(now):
+                calls.forget_retries()  # after the deadline nothing is asked
             else:
-                taken, in_sheets = await self._sheets(patiently)
-                if taken:
-                    continue
-                waiting = await patiently(self._for_others)
-                if in_sheets and not (waiting and self.wait):
-                    return in_sheets
-                if waiting and not self.wait:
-                    return Paused.WAITING
-                await self._rest(patiently)
+                await self.client.start_calls(now)
+        if calls.running or (calls.waiting and not self.stop.is_set()):
+            if self.stop.is_set():  # calls have a while to end: a timeout may be days
+                self._stopped_at = self._stopped_at or time.monotonic()
+                if time.monotonic() - self._stopped_at > GRACE:
+                    return Paused.STOPPED
+            await self.client.collect()
+            self._idle = self._alone = 0
+            return None
+        return Paused.STOPPED if self.stop.is_set() else reason or await self._for_answers(patiently)
 
-    async def _ask(self) -> None:
-        """Ask what is due; after the deadline nothing is asked, not even a retry."""
-        now = self.clock().timestamp()
-        if self.reader.terms.is_late(now):
-            self.client.calls.forget_retries()
-        else:
-            await self.client.start_calls(now)
-
-    def _out_of_grace(self) -> bool:
-        """Whether calls have had their time since the run was told to stop: a timeout may be days."""
-        if self.stopping and self._stopped_at is None:
-            self._stopped_at = time.monotonic()
-        return self._stopped_at is not None and time.monotonic() - self._stopped_at > GRACE
-
-    # Waiting for others
-
-    async def _sheets(self, patiently: Patience) -> tuple[int, str]:
-        """How many answers were taken from sheets, and what is waited for in them; empty where nothing is."""
-        if not sheet_steps(self.spec) or not await patiently(self.store.leads):
-            return 0, ""
-        return await patiently(lambda: exchange_sheets(self.spec, self.store))
+    async def _for_answers(self, patiently: Patience) -> str | None:
+        """Read sheets, or rest while others answer; the reason where the run ends without them."""
+        taken, in_sheets = 0, ""  # answers, and what is waited for
+        if bool(sheet_steps(self.spec)) and await patiently(self.store.leads):
+            taken, in_sheets = await patiently(lambda: exchange_sheets(self.spec, self.store))
+        if taken:
+            return None
+        waiting = await patiently(self._for_others)
+        if in_sheets and not (waiting and self.wait):
+            return in_sheets
+        if waiting and not self.wait:
+            return Paused.WAITING
+        self._idle += 1
+        await asyncio.sleep(min(_POLL * max(self._idle / _IDLE, 1.0), _LONGEST_POLL))
+        if time.monotonic() - self._recovered_at > 20 * _POLL:
+            await patiently(self.client.recover)
+            self._recovered_at = time.monotonic()
+        return None
 
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
@@ -158,13 +148,6 @@ class Engine:
                 "says where, and a backup helps: nothing was changed"
             )
         return False
-
-    async def _rest(self, patiently: Patience) -> None:
-        self._idle += 1
-        await asyncio.sleep(min(_POLL * max(self._idle / _IDLE, 1.0), _LONGEST_POLL))
-        if time.monotonic() - self._recovered_at > 20 * _POLL:
-            await patiently(self.client.recover)
-            self._recovered_at = time.monotonic()
 
     # Planning
 
@@ -196,7 +179,7 @@ class Engine:
 
     def _go_on(self) -> None:
         """Raise where the run is to end: training may take minutes."""
-        if self.stopping or (self.stop is not None and self.stop.is_set()):
+        if self.stop.is_set():
             raise _StoppedError
 
     def _plan_is_due(self) -> bool:
@@ -221,11 +204,10 @@ class Engine:
         return action
 
 
-_T = TypeVar("_T")
 _LAST_WORDS = 1.0  # seconds that tasks have to end once nobody waits for them
 
 
-def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+def run_to_end(work: Coroutine[Any, Any, str]) -> str:
     """Like `asyncio.run`, but does not wait for ever for a task that swallows its cancellation."""
     loop = asyncio.new_event_loop()
     try:
@@ -233,24 +215,20 @@ def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
         return loop.run_until_complete(work)
     finally:
         try:
-            _leave(loop)
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.wait(tasks, timeout=_LAST_WORDS))
+            for task in tasks:
+                if task.done():
+                    task.cancelled() or task.exception()  # looked at, so that nobody complains
+                else:
+                    task._log_destroy_pending = False  # type: ignore[attr-defined]
+            loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)
             loop.close()
-
-
-def _leave(loop: asyncio.AbstractEventLoop) -> None:
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        loop.run_until_complete(asyncio.wait(tasks, timeout=_LAST_WORDS))
-    for task in tasks:
-        if task.done():
-            task.cancelled() or task.exception()  # looked at, so that nobody complains
-        else:
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
-    loop.run_until_complete(loop.shutdown_asyncgens())
 
 
 def run_engine(engine: Engine) -> str:
@@ -272,7 +250,7 @@ def run_engine(engine: Engine) -> str:
     try:
         thread.join()
     except KeyboardInterrupt:  # calls under way finish, as everywhere
-        engine.stopping = True
+        engine.stop.set()
         thread.join()
     if isinstance(found[0], BaseException):
         raise found[0]
@@ -285,9 +263,9 @@ async def _with_signals(engine: Engine) -> str:
     assert task is not None
 
     def stop() -> None:
-        if engine.stopping:
+        if engine.stop.is_set():
             task.cancel()
-        engine.stopping = True
+        engine.stop.set()
 
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread: no handlers

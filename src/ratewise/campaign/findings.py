@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ratewise.campaign.annotators import wilson
+from ratewise.campaign.annotators import Z, wilson
 from ratewise.campaign.estimates import LOOK_NOW, Look, pooled_of
 from ratewise.campaign.history import History
 from ratewise.campaign.items import LoggedItems
@@ -67,23 +67,14 @@ def differences(now: Snapshot) -> tuple[Difference, ...]:
     known = ~np.isnan(strong) & looked.x.rated
     if len(now.spec.raters) < 2 or not known.any():
         return ()
-    against = weak if _on_scale(now, weak[known]) else _learned(now)
-    if against is None:
-        return ()
+    against, seen = weak, now.state.history.seen
+    if weak[known].min() < now.spec.scale.low or weak[known].max() > now.spec.scale.high:
+        if seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
+            return ()
+        against = learned_rating(seen).values
     gap = np.where(known, np.abs(strong - against), -1.0)
     order = np.argsort(-gap, kind="stable")[:MOST_DIFFERENCES]
     return tuple(_difference(now, int(i), weak, strong) for i in order if gap[i] > 0)
-
-
-def _on_scale(now: Snapshot, weak: Floats) -> bool:
-    return bool(weak.min() >= now.spec.scale.low and weak.max() <= now.spec.scale.high)
-
-
-def _learned(now: Snapshot) -> Floats | None:
-    seen = now.state.history.seen
-    if seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
-        return None
-    return learned_rating(seen).values
 
 
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
@@ -159,50 +150,33 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[Campaig
     known values of their items when the campaign began are so in their slices, too. Where items were chosen by strata
     or belong together, there are none yet.
     """
-    history, asked = now.state.history, columns is not None
-    named = _word_columns(now) if columns is None else tuple(columns)
-    if not named or (not asked and now.facts.items > _MOST_TO_READ):
+    history, facts, spec = now.state.history, now.facts, now.spec
+    coded = json.loads(now.store.meta("codings") or "[]")
+    named = [one["name"] for one in coded if one.get("words") is not None] if columns is None else list(columns)
+    if not named or (columns is None and facts.items > _MOST_TO_READ):
         return ()
     pooled = _pooled(history, now, now.last_look)
     if pooled is None or pooled.items.labels < FEWEST_TO_LEARN:
         return ()
-    contents = [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, now.facts.items)]
+    contents = [json.loads(row.content) for row in audit.walk(audit.item_contents, now.store, facts.items)]
     for name in named:
         if name not in contents[0]:
-            raise no_column(now.spec.items.table, name, tuple(contents[0]))
-    known, out = _known_values(now), []
+            raise no_column(spec.items.table, name, tuple(contents[0]))
+    last = LoggedItems(spec, now.store, facts).known(facts.items - facts.known, facts.items) if facts.known else None
+    known, out = np.empty(0) if last is None else last, []  # of the last items, which are never looked at
     for column in named:
-        words = np.array([_word(content.get(column)) for content in contents], dtype=object)
-        looked, last = words[: history.items], words[words.size - known.size :]
+        words = np.array(["" if (said := content.get(column)) is None else str(said) for content in contents], object)
         for name, count in sorted(Counter(words.tolist()).most_common(_MOST_SLICES)):
+            here = words == name
             empty = CampaignSlice(column, name, count, 0, None)
-            out.append(_slice(now, empty, pooled, looked == name, known[last == name]))
+            out.append(_slice(now, empty, pooled, here[: history.items], known[here[here.size - known.size :]]))
     return tuple(out)
-
-
-def _known_values(now: Snapshot) -> Floats:
-    """The ratings of the last items, where they were known when the campaign began and are never looked at."""
-    items, start = now.facts.items, now.facts.start
-    if start is None or not start.known:
-        return np.empty(0)
-    found = LoggedItems(now.spec, now.store, now.facts).known(items - start.known, items)
-    return np.empty(0) if found is None else found
 
 
 def columns(now: Snapshot) -> list[str]:
     """Columns that slices may be made of: all but the id."""
     [row] = audit.item_contents(now.store, 0, 1)
     return [name for name in json.loads(row.content) if name != (now.spec.items.id or "id")]
-
-
-def _word_columns(now: Snapshot) -> tuple[str, ...]:
-    """Features that are words."""
-    coded = json.loads(now.store.meta("codings") or "[]")
-    return tuple(one["name"] for one in coded if one.get("words") is not None)
-
-
-def _word(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _slice(now: Snapshot, empty: CampaignSlice, pooled: Pooled, here: Mask, known: Floats) -> CampaignSlice:
@@ -264,7 +238,6 @@ def _share_left(now: Snapshot, squared: float, times: float) -> float:
 
 _BINS = 8
 _FEWEST = 5  # labels in a bin
-_Z = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +253,23 @@ class Bin:
 
 def calibration(now: Snapshot) -> tuple[Bin, ...]:
     """The mean strong rating of items by their weak rating, each counted by its rate; none with too few labels."""
-    history = now.state.history
+    history, ends = now.state.history, now.reader.terms.wanted.bounds
     seen, weak = history.seen, history.looked.x.weak
     if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
         return ()
-    both = history.looked.x.rated & seen.labelled
-    weights = 1.0 / seen.rates()[both]
-    verdicts = now.spec.scale.kind in {"binary", "pairwise"}
-    return _binned(weak[both], seen.strong[both], weights, ends=now.reader.terms.wanted.bounds, verdicts=verdicts)
+    both, out = history.looked.x.rated & seen.labelled, []
+    x, y, weights = weak[both], seen.strong[both], 1.0 / seen.rates()[both]
+    for at in _parts(x, fewest=_FEWEST):
+        w = weights[at] / weights[at].sum()
+        mean, worth = float(w @ y[at]), float(1.0 / (w @ w))
+        if now.spec.scale.kind in {"binary", "pairwise"}:  # a tie, as a half, varies less than Wilson's yes and no
+            held = wilson(mean * worth, worth)
+            low, high = min(held[0] or 0.0, mean), max(held[1] or 0.0, mean)  # which rounding may have passed
+        else:
+            half = Z * float(np.sqrt(w @ (y[at] - mean) ** 2 / max(worth - 1.0, 1.0)))
+            low, high = on_scale((mean - half, mean + half), ends)
+        out.append(Bin(int(at.size), float(w @ x[at]), mean, low, high))
+    return tuple(out)
 
 
 def rates_by_uncertainty(now: Snapshot) -> tuple[Bin, ...]:
@@ -301,21 +283,6 @@ def rates_by_uncertainty(now: Snapshot) -> tuple[Bin, ...]:
     parts = _parts(expected)
     rates = seen.rates()
     return tuple(Bin(int(at.size), float(expected[at].mean()), float(rates[at].mean())) for at in parts)
-
-
-def _binned(x: Floats, y: Floats, weights: Floats, *, ends: tuple[float, float], verdicts: bool) -> tuple[Bin, ...]:
-    out = []
-    for at in _parts(x, fewest=_FEWEST):
-        w = weights[at] / weights[at].sum()
-        mean, worth = float(w @ y[at]), float(1.0 / (w @ w))
-        if verdicts:  # a tie, as a half, varies less than the yes and no that Wilson's interval is made for
-            held = wilson(mean * worth, worth)
-            low, high = min(held[0] or 0.0, mean), max(held[1] or 0.0, mean)  # which rounding may have passed
-        else:
-            half = _Z * float(np.sqrt(w @ (y[at] - mean) ** 2 / max(worth - 1.0, 1.0)))
-            low, high = on_scale((mean - half, mean + half), ends)
-        out.append(Bin(int(at.size), float(w @ x[at]), mean, low, high))
-    return tuple(out)
 
 
 def _parts(x: Floats, fewest: int = 1) -> list[np.ndarray[tuple[int], np.dtype[np.intp]]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
+from ratewise.core.result import fields_in_json, record_of
 from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, carried, factors_of
 from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
 from ratewise.design.rounds import pooled
@@ -41,9 +42,7 @@ class RoundPlan:
     compared: tuple[Compared, ...] = ()  # where the design was chosen: all that there were
     people: int = 0  # at work when it was opened while answers were out; 0: all rounds before it were closed
     trial: int = 0  # items of a chain's whole start, where this round tries dear raters on its first ones; 0: no trial
-    hopes: tuple[
-        float, ...
-    ] = ()  # after a trial: of each rater but the last, see `design/chain_plan.py`; left out from 1 on
+    hopes: tuple[float, ...] = ()  # after a trial: of each rater but the last (`design/chain_plan.py`); out from 1 on
 
     @property
     def alone(self) -> bool:
@@ -91,24 +90,16 @@ class RoundPlan:
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
-        out: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "rule"}
-        out |= {name: self.rule.to_dict() for name, kind in _RULES.items() if isinstance(self.rule, kind)}
-        out |= {
-            "own_rates": self.own_rates.tolist(), "design": None if self.design is None else self.design.to_dict(),
-            "compared": [one.design.to_dict() | {"variance": one.variance} for one in self.compared],
-        }  # fmt: skip
+        out = fields_in_json(self)
+        rule = out.pop("rule")
+        out |= {name: rule for name, kind in _RULES.items() if isinstance(self.rule, kind)}
         return json.dumps(out, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "RoundPlan":
         data: dict[str, Any] = json.loads(text)
-        rules: list[Any] = [kind.from_dict(data.pop(name)) for name, kind in _RULES.items() if name in data]
-        design, compared = data["design"], data["compared"]
-        return cls(**data | {
-            "rule": rules[0] if rules else None, "own_rates": np.array(data["own_rates"], dtype=np.float64),
-            "design": None if design is None else Design.from_dict(design), "hopes": tuple(data["hopes"]),
-            "compared": tuple(Compared(Design.from_dict(one), one["variance"]) for one in compared),
-        })  # fmt: skip
+        rules: list[Any] = [kind.from_dict(data[name]) for name, kind in _RULES.items() if name in data]
+        return replace(record_of(cls, data), rule=rules[0] if rules else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,14 +129,12 @@ class LookedItems:
 
     def unanswered(self) -> "LookedItems":
         """The same items while none of their strong ratings is in."""
-        no_rated = None if self.rated is None else np.full_like(self.rated, np.nan)
-        no_old = None if self.old is None else np.full_like(self.old, np.nan)
-        return replace(self, values=np.full_like(self.values, np.nan), rated=no_rated, old=no_old)
+        parts = {name: getattr(self, name) for name in ("values", "rated", "old")}
+        return replace(self, **{name: np.full_like(part, np.nan) for name, part in parts.items() if part is not None})
 
     def joined(self, more: "LookedItems") -> "LookedItems":
-        pairs = ((getattr(self, n), getattr(more, n)) for n in ("uniform", "rates", "selected", "values"))
-        numbers = (_then(getattr(self, n), getattr(more, n)) for n in ("strata", "clusters", "rated", "old", "given"))
-        return LookedItems(self.x.joined(more.x), *(np.concatenate(pair) for pair in pairs), *numbers)
+        names = (one.name for one in fields(self) if one.name != "x")
+        return LookedItems(self.x.joined(more.x), **{n: _then(getattr(self, n), getattr(more, n)) for n in names})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,36 +218,35 @@ class History:
     def joined(self, plan: RoundPlan, factor: float | None, more: LookedItems) -> "History":
         """One more round, as it was planned, drawn and answered."""
         if plan.design is not None and self.design is None:
-            return self._as_designed(plan.design).joined(plan, factor, more)
+            return self.designed(plan.design).joined(plan, factor, more)
         seen = None if self.seen is None else self._pooled(self.seen, plan, factor, more)
         stratum_mass = None if seen is None or more.strata is None else self._mass_of_strata(seen, more)
-        return History(
-            self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)), self.rounds + 1,
-            self.alone or plan.alone, seen, self.middle, stratum_mass, self.again,
-            steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more), design=self.design,
-            taught=self.taught, trial=plan.trial, hopes=plan.hopes or self.hopes,
+        return replace(
+            self, looked=self.looked.joined(replace(more, x=self.filled(more.x) if plan.weak else more.x)),
+            rounds=self.rounds + 1, alone=self.alone or plan.alone, seen=seen, stratum_mass=stratum_mass,
+            steps=None if self.steps is None else self._more_steps(self.steps, plan, factor, more),
+            drew_nobody=False, trial=plan.trial, hopes=plan.hopes or self.hopes,
         )  # fmt: skip
 
     def designed(self, design: Design | None) -> "History":
         """The history as a round of this design sees it: that round may be the first of its design."""
-        return self if design is None or self.design is not None else self._as_designed(design)
-
-    def _as_designed(self, design: Design) -> "History":
-        """The same items, everyone having rated them, as the design sees them."""
+        if design is None or self.design is not None:
+            return self
         if design.steps:
             return replace(self, design=design, steps=self.in_steps(design))
         return replace(self, design=design, seen=self.as_pair(design))
 
     def as_pair(self, design: Design) -> Seen:
         """The items as two raters would see them; made once, so that they are learned from once."""
-        return self.once(("pair", design), lambda: seen_as_pair(design, *self._rated_by_all()))
+        looked = self.looked
+        of = looked.x, looked.values[:, :-1], looked.values[:, -1]
+        return self.once(("pair", design), lambda: seen_as_pair(design, *of))
 
     def in_steps(self, design: Design) -> StepSeen:
         """The items as a chain with steps sees them; made once, as `as_pair`."""
-        return self.once(("steps of", design), lambda: StepSeen.start(design, *self._rated_by_all()))
-
-    def _rated_by_all(self) -> tuple[Covariates, Floats, Floats]:
-        return self.looked.x, self.looked.values[:, :-1], self.looked.values[:, -1]
+        looked = self.looked
+        of = looked.x, looked.values[:, :-1], looked.values[:, -1]
+        return self.once(("steps of", design), lambda: StepSeen.start(design, *of))
 
     def _more_steps(self, steps: StepSeen, plan: RoundPlan, factor: float | None, more: LookedItems) -> StepSeen:
         assert isinstance(plan.rule, StepRule)
@@ -287,16 +275,13 @@ class History:
         old = np.zeros(self.items) if self.seen.given is None else self.seen.given
         strong = np.where(asked, values, self.seen.strong)
         seen = replace(self.seen, strong=strong, given=1.0 - (1.0 - old) * (1.0 - p2))
-        looked = replace(
-            self.looked,
-            selected=np.column_stack([self.looked.selected[:, :-1], self.looked.selected[:, -1] | asked]),
-            values=np.column_stack(
-                [self.looked.values[:, :-1], np.where(asked, values, self.looked.values[:, -1])]
-            ),
-        )  # fmt: skip
-        return History(
-            looked, self.rounds + 1, self.alone, seen, self.middle, None, plan.again,
-            drew_nobody=not more.selected.any(), design=self.design, taught=self.taught,
+        selected, said = self.looked.selected.copy(), self.looked.values.copy()
+        selected[:, -1] |= asked
+        said[asked, -1] = values[asked]
+        looked = replace(self.looked, selected=selected, values=said)
+        return replace(
+            self, looked=looked, rounds=self.rounds + 1, seen=seen, stratum_mass=None, again=plan.again,
+            drew_nobody=not more.selected.any(),
         )  # fmt: skip
 
     def _pooled(self, seen: Seen, plan: RoundPlan, factor: float | None, more: LookedItems) -> Seen:
@@ -331,5 +316,5 @@ class History:
         return np.asarray(np.concatenate([old, own]) + counts[-1][strata] * now)
 
 
-def _then(first: NDArray[Any] | None, then: NDArray[Any] | None) -> NDArray[Any] | None:
+def _then(first: NDArray[Any] | None, then: NDArray[Any] | None) -> Any:
     return then if first is None or then is None else np.concatenate([first, then])

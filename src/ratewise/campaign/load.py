@@ -293,8 +293,8 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         order, extra = chosen.order(stratum, keys.turn), {"strata": chosen.to_json()}
         features.append(chosen.columns(stratum))
     if begun is not None:
-        order, extra = begun.start.order(begun.values, keys.turn), {"start": begun.start.to_json()}
-        notes.append(begun.start.summary())
+        order, extra = begun[0].order(begun[1], keys.turn), {"start": begun[0].to_json()}
+        notes.append(begun[0].summary())
     if lesson is not None:
         extra["teacher"] = lesson.teacher.to_json()
         notes.append(
@@ -309,7 +309,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         table.rows, uncertainty=own, features=np.column_stack(features) if features else None,
         text=None if texts is None else texts.columns, stratum=stratum,
         cluster=None if together is None else cluster_codes(table.texts(together), table.rows),
-        label=None if begun is None else begun.values, label_rate=None if begun is None else begun.rates,
+        label=None if begun is None else begun[1], label_rate=None if begun is None else begun[2],
     )  # fmt: skip
     meta = {
         "spec": stored_form(spec),

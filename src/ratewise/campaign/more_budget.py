@@ -31,13 +31,8 @@ def warning_of(spec: Spec, store: Store, before: Estimate | None) -> str | None:
     """
     if before is None or before.interval is None or not before.standard_error:
         return None
-    return warning_in(reader_of(spec, store).state(), before)
-
-
-def warning_in(state: p.State, before: Estimate) -> str | None:
-    """The same of the money in this state."""
-    assert before.interval is not None
-    half, width = 0.5 * (before.interval[1] - before.interval[0]), _width(state, before)
+    state, half = reader_of(spec, store).state(), 0.5 * (before.interval[1] - before.interval[0])
+    width = _width(state, before, half)
     if width is None or width <= _CLEARLY:
         return None
     there = f"the interval there is (± {half:.4f})"
@@ -47,7 +42,7 @@ def warning_in(state: p.State, before: Estimate) -> str | None:
             f"interval wider than {there}; change it back to keep that"
         )
     how = f"wider than {there}" if width > 1 else f"hardly narrower than {there}, and by chance it may get wider"
-    enough = _enough(state, before)
+    enough = _enough(state, before, half)
     todo = "Change it back to keep that: no budget is known to be enough"
     if enough is not None:
         todo = f"Raise the budget to {enough:,f} or more, or change it back"
@@ -57,23 +52,21 @@ def warning_in(state: p.State, before: Estimate) -> str | None:
     )
 
 
-def _width(state: p.State, before: Estimate) -> float | None:
+def _width(state: p.State, before: Estimate, half: float) -> float | None:
     """The interval's expected width over its width now; infinite where nothing can be bought, None where unknown."""
     plan = p.next_plan(state) if state.open is None else state.open.plan
     if plan is None:
         return math.inf
-    error = _error(state, plan, before)
-    look = level_of_look(state.terms.wanted, state.history.rounds + _rounds(state, plan))
-    return None if error is None else error * _z(look) / _present_z(state, before)
-
-
-def _present_z(state: p.State, before: Estimate) -> float:
-    """Standard errors in half the interval there is: more of them if it may be looked at already."""
-    plain = _z(before.level)
-    if before.interval is None or not before.standard_error or not before.interval_method.startswith("anytime"):
-        return plain
-    seen = 0.5 * (before.interval[1] - before.interval[0]) / before.standard_error
-    return min(max(seen, plain), _z(level_of_look(state.terms.wanted, state.history.rounds)))
+    error, wanted, rounds = _error(state, plan, before), state.terms.wanted, state.history.rounds
+    if error is None or not before.standard_error:
+        return None
+    present = _z(before.level)  # standard errors in half the interval there is: more if it may be looked at already
+    if before.interval_method.startswith("anytime"):
+        present = min(max(half / before.standard_error, present), _z(level_of_look(wanted, rounds)))
+    more = 1  # rounds that the money is expected to take: each spends at most as much as all before it
+    if not plan.again and plan.spend < plan.left and state.spent:
+        more = max(1, math.ceil(math.log2(1.0 + plan.left / state.spent)))
+    return error * _z(level_of_look(wanted, rounds + more)) / present
 
 
 def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
@@ -94,25 +87,18 @@ def _error(state: p.State, plan: RoundPlan, before: Estimate) -> float | None:
     return math.sqrt(more / there) if there > 0 else None
 
 
-def _rounds(state: p.State, plan: RoundPlan) -> int:
-    """How many rounds the money is expected to take: each spends at most as much as all before it."""
-    if plan.again or plan.spend >= plan.left or not state.spent:
-        return 1
-    return max(1, math.ceil(math.log2(1.0 + plan.left / state.spent)))
-
-
 def _z(level: float) -> float:
     return float(special.ndtri(0.5 + level / 2))
 
 
-def _enough(state: p.State, before: Estimate) -> Decimal | None:
+def _enough(state: p.State, before: Estimate, half: float) -> Decimal | None:
     """The least budget with which the interval is expected to be clearly narrower, to two digits of what is added."""
     terms, history = state.terms, state.history
     if state.open is not None or terms.budget is None:
         return None
 
     def does(budget: int) -> bool:
-        width = _width(replace(state, terms=replace(terms, budget=budget)), before)
+        width = _width(replace(state, terms=replace(terms, budget=budget)), before, half)
         return width is not None and width <= _CLEARLY
 
     passed_over = 0 if history.seen is None else int(history.passed_over.sum())

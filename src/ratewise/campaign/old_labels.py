@@ -72,19 +72,11 @@ class Start:
         return cls(**json.loads(text))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedLabels:
-    """The labels of a table, and the order that they put its items into."""
+def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> tuple[Start, Floats, Floats] | None:
+    """What the old labels are good for, each on the scale of the campaign (NaN: none), and their rates (0: unknown).
 
-    start: Start
-    values: Floats  # NaN where there is none
-    rates: Floats  # p₀; 0 where no rates are known
-
-
-def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> LoadedLabels | None:
-    """The old labels, each on the scale of the campaign; None where the TOML has no [start].
-
-    `ratings` are columns of weak ratings, which tell whether labels were drawn at random.
+    `None` where the TOML has no [start]. `ratings` are columns of weak ratings, which tell whether labels were drawn
+    at random.
     """
     if spec.start is None:
         return None
@@ -103,7 +95,7 @@ def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> Loaded
     rated = drawn not in (AT_RANDOM, BY_HAND)
     rates = drawn_rates(table, drawn, old, key="start.drawn") if rated else np.zeros(values.size)
     start = Start("rates" if rated else drawn, int(old.sum()), float(values[old].mean()), spec.estimand)
-    return LoadedLabels(start, values, rates)
+    return start, values, rates
 
 
 def _labels(spec: Spec, table: Table, column: str) -> Floats:

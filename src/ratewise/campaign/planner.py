@@ -170,19 +170,19 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeUp:
+class Span:
+    """Items from the first to before the end."""
+
+    first: int
+    end: int
+
+
+class TakeUp(Span):
     """Ask for weak ratings of these items, and hold money for the strong ones."""
 
-    first: int
-    end: int
 
-
-@dataclass(frozen=True, slots=True)
-class DrawItems:
+class DrawItems(Span):
     """Write down rates and draws of these items, and ask for what was drawn."""
-
-    first: int
-    end: int
 
 
 class Done(str):

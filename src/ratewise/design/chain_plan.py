@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
+from ratewise.core.result import JsonRecord
 from ratewise.design.chain import (
     ChainRule,
     Design,
@@ -216,7 +217,7 @@ _WORTH_A_STEP = 0.97  # of the expected squared error of the best use without st
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(JsonRecord):
     """Expected squared error of one way to use the raters; a design without raters is the last rater alone."""
 
     design: Design

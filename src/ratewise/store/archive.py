@@ -24,7 +24,7 @@ from ratewise.errors import InputError
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.connection import told
-from ratewise.store.replay import make_tables, play
+from ratewise.store.replay import new_store, play
 from ratewise.store.schema import raise_guards
 from ratewise.store.sqlite import SQLite
 from ratewise.store.store import Store
@@ -48,10 +48,7 @@ def write_record(store: Store, file: TextIO) -> None:
 def store_of_record(source: str, path: str) -> None:
     """Make a store of the file that `write_record` has written; what cannot be read is an InputError."""
     try:
-        make_tables(path)
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN")
+        with new_store(path) as connection:
             for row in _lines(source):
                 if "item" in row:
                     position, name, uniform, numbers, prices, content = row["item"]
@@ -63,7 +60,6 @@ def store_of_record(source: str, path: str) -> None:
                     connection.execute("INSERT INTO chain VALUES (?, ?, ?)", (entry.number, entry.body, entry.digest))
                     for change in entry.changes:
                         play(connection, change)
-            connection.execute("COMMIT")
     except (ValueError, KeyError, TypeError, IndexError, sqlite3.Error) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{os.path.basename(source)} is no whole record ({reason}); export it again") from None
@@ -128,7 +124,8 @@ def back_up(store: Store, path: str) -> None:
 
 def _table_by_table(store: Store, path: str) -> None:
     """Copy one moment of a PostgreSQL store into a SQLite file that a campaign can continue with."""
-    make_tables(path)
+    with new_store(path):
+        pass
     engine = sa.create_engine(sa.URL.create("sqlite", database=path))
     with store.still(), store.reading() as old, engine.begin() as new:
         for filled in (t.meta, t.totals):

@@ -6,11 +6,11 @@ import os
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -28,29 +28,29 @@ from ratewise.store.store import Store
 
 def rebuild(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
     """Make the file and play the entries into it; a ValueError names an entry that cannot be played."""
-    make_tables(path)  # they are there even if an entry cannot be played
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.execute("BEGIN")
+    with new_store(path) as connection:
         for entry in entries:
             try:
                 for change in entry.changes:
                     play(connection, change)
             except (sqlite3.Error, ValueError, TypeError, IndexError, OverflowError) as error:
                 raise ValueError(f"entry {entry.number} of the record cannot be played again: {error}") from None
-        connection.execute("COMMIT")
 
 
-def make_tables(path: str | os.PathLike[str]) -> None:
-    """A store with nothing in it, and no guards yet."""
+@contextmanager
+def new_store(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """A store with nothing in it and no guards yet, to be filled in one go; its tables stay whatever happens."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
+        for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
         for statement in _definitions():
             connection.execute(statement)
         connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
         connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.FORMAT),))
+        connection.execute("COMMIT")
+        connection.execute("BEGIN")
+        yield connection
         connection.execute("COMMIT")
 
 
@@ -66,49 +66,29 @@ def _definitions() -> tuple[str, ...]:
 
 
 def play(connection: sqlite3.Connection, change: Change) -> None:
-    """Make one change again."""
+    """Make one change again. Names come from a file that others may have written, so only ours are taken."""
     kind, *parts = change
-    if kind == "+":
-        table, columns, rows = parts
-        marks = ", ".join("?" * len(columns))
-        names = ", ".join(_names(table, columns))
-        connection.executemany(f"INSERT INTO {_table(table).name} ({names}) VALUES ({marks})", rows)
-    elif kind == "=":
-        table, keys, columns, rows = parts
-        settings = ", ".join(f"{name} = ?" for name in _names(table, columns))
-        _each(connection, f"UPDATE {_table(table).name} SET {settings} WHERE {_where(table, keys)}", rows)
-    elif kind == "-":
-        table, keys, rows = parts
-        connection.executemany(f"DELETE FROM {_table(table).name} WHERE {_where(table, keys)}", rows)
-    elif kind == "moved":
+    if kind == "moved":
         connection.execute("UPDATE totals SET reserved = reserved + ?, spent = spent + ?", parts)
+    elif kind in ("+", "=", "-"):
+        name, *lists, rows = parts  # of columns: those added; keys and those changed; keys
+        if name not in t.metadata.tables:
+            raise ValueError(f"{str(name)[:40]!r} is no table")
+        for column in (column for each in lists for column in each):
+            if column not in t.metadata.tables[name].columns:
+                raise ValueError(f"{str(column)[:40]!r} is no column of {name}")
+        first, *others = ([f'"{column}"' for column in each] for each in lists)
+        where = " AND ".join(f"{column} = ?" for column in first)
+        statement = f"DELETE FROM {name} WHERE {where}"
+        if kind == "+":
+            statement = f"INSERT INTO {name} ({', '.join(first)}) VALUES ({', '.join('?' * len(first))})"
+        elif kind == "=":
+            settings = ", ".join(f"{column} = ?" for column in others[0])
+            statement = f"UPDATE {name} SET {settings} WHERE {where}"
+        if connection.executemany(statement, rows).rowcount != len(rows) and kind == "=":
+            raise ValueError("it changes a row that was never added")
     elif kind not in {"items", "before"}:
         raise ValueError(f"{str(kind)[:40]!r} is no kind of change")
-
-
-def _each(connection: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Change each row that is said to have changed; all of them must be there."""
-    if connection.executemany(statement, rows).rowcount != len(rows):
-        raise ValueError("it changes a row that was never added")
-
-
-def _where(table: str, keys: Sequence[str]) -> str:
-    return " AND ".join(f"{name} = ?" for name in _names(table, keys))
-
-
-def _table(name: str) -> sa.Table:
-    """The table of a name; names come from a file that others may have written, so only ours are taken."""
-    if name not in t.metadata.tables:
-        raise ValueError(f"{str(name)[:40]!r} is no table")
-    return t.metadata.tables[name]
-
-
-def _names(table: str, columns: Sequence[str]) -> list[str]:
-    known = _table(table).columns
-    for name in columns:
-        if name not in known:
-            raise ValueError(f"{str(name)[:40]!r} is no column of {table}")
-    return [f'"{name}"' for name in columns]
 
 
 # Compared
@@ -134,12 +114,15 @@ def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> It
     columns = list(table.columns) if table is t.totals else chain.recorded_columns(table)
     names = [column.name for column in columns]
     keys = [names.index(column.name) for column in table.primary_key if column.name in names]
-    marked = heapq.merge(
-        _marked(_rows(table, columns, found), keys, of_record=False),
-        _marked(_rows(table, columns, right), keys, of_record=True), key=itemgetter(0),
-    )  # fmt: skip
-    for place, both in groupby(marked, key=itemgetter(0)):
-        rows = {of_record: row for _, of_record, row in both}
+
+    def marked(connection: sa.Connection, of_record: bool) -> Iterator[_Marked]:
+        """Rows with what they are sorted by: their keys as in SQLite, numbers before text, or their place."""
+        for number, row in enumerate(_rows(table, columns, connection), start=1):
+            yield [(isinstance(x, str), x) for x in ([row[k] for k in keys] or [number])], of_record, row
+
+    both = heapq.merge(marked(found, False), marked(right, True), key=itemgetter(0))
+    for place, group in groupby(both, key=itemgetter(0)):
+        rows = {of_record: row for _, of_record, row in group}
         one, other = rows.get(False), rows.get(True)
         if one == other:
             continue
@@ -151,15 +134,12 @@ def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> It
         elif other is None:
             yield f"{where} is not in the record"
         else:
-            yield from _cells(where, names, one, other)
+            for name, a, b in zip(names, one, other, strict=True):
+                if a != b:
+                    at = _parting(a, b)
+                    yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
         if not keys:
             return
-
-
-def _marked(rows: Iterator[tuple[Any, ...]], keys: list[int], *, of_record: bool) -> Iterator[_Marked]:
-    """Rows with what they are sorted by: their keys as in SQLite, numbers before text, or their place."""
-    for number, row in enumerate(rows, start=1):
-        yield [(isinstance(x, str), x) for x in ([row[k] for k in keys] or [number])], of_record, row
 
 
 def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:
@@ -173,13 +153,6 @@ def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connect
     with connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}) as found:
         for row in found:
             yield tuple(row)
-
-
-def _cells(where: str, names: list[str], one: tuple[Any, ...], other: tuple[Any, ...]) -> Iterator[str]:
-    for name, a, b in zip(names, one, other, strict=True):
-        if a != b:
-            at = _parting(a, b)
-            yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
 
 
 def _parting(a: object, b: object) -> int:
@@ -235,10 +208,22 @@ def check_record(store: Store, head: str | None = None) -> Checked:
             rebuild(path, _walked(connection, wanted, out, digests))
         except ValueError as error:
             out.problems.append(str(error))
-        _tell_head(wanted, out)
+        if wanted is not None and out.anchored is None:
+            out.problems.append(
+                f"entry {wanted[0]} of the record is not the one of the head: the store was changed since, or it is "
+                "another"
+                if wanted[0] <= out.entries
+                else f"the head is of entry {wanted[0]}, and the record ends with entry {out.entries}: this is an "
+                "older copy, or its end was taken out"
+            )
         if out.entries:
             _items(connection, digests, out)
-            out.problems += _changed_rows(connection, path)
+            engine = sa.create_engine(sa.URL.create("sqlite", database=path))
+            try:
+                with engine.connect() as right:
+                    out.problems += differences(connection, right)
+            finally:
+                engine.dispose()
     return out
 
 
@@ -266,38 +251,14 @@ def _walked(
         out.problems.append("the store has no record: every entry of it was taken out")
 
 
-def _tell_head(wanted: tuple[int, str] | None, out: Checked) -> None:
-    if wanted is None or out.anchored is not None:
-        return
-    if wanted[0] > out.entries:
-        out.problems.append(
-            f"the head is of entry {wanted[0]}, and the record ends with entry {out.entries}: this is an older copy, "
-            "or its end was taken out"
-        )
-    else:
-        out.problems.append(
-            f"entry {wanted[0]} of the record is not the one of the head: the store was changed since, or it is another"
-        )
-
-
 def _items(connection: sa.Connection, recorded: list[tuple[int, list[str]]], out: Checked) -> None:
     """Check that the rows are those that were loaded."""
     if len(recorded) != 1 or recorded[0][0] != chain.ITEMS_EACH:
         out.problems.append("the record does not say once which items were loaded")
         return
-    digests, right = chain.item_digests(connection), recorded[0][1]
-    for i in range(max(len(digests), len(right))):
-        if digests[i : i + 1] != right[i : i + 1]:
+    for i, (digest, right) in enumerate(zip_longest(chain.item_digests(connection), recorded[0][1])):
+        if digest != right:
             first = i * chain.ITEMS_EACH
             out.problems.append(
                 f"items {first} to {first + chain.ITEMS_EACH - 1}: their rows are not those that were loaded"
             )
-
-
-def _changed_rows(connection: sa.Connection, path: str) -> list[str]:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=path))
-    try:
-        with engine.connect() as right:
-            return list(differences(connection, right))
-    finally:
-        engine.dispose()

@@ -15,7 +15,7 @@ from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.archive import copied
 from ratewise.store.chain import Entry
-from ratewise.store.replay import make_tables, rebuild
+from ratewise.store.replay import new_store, rebuild
 from ratewise.store.schema import raise_guards
 
 _BEYOND = 5000  # rows that are looked for behind the last one that can be read
@@ -63,23 +63,21 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
         found, lost = _read(copied(source, folder), os.path.basename(source))
         entries = _unbroken(found.get("chain", []))
-        rebuilt = _rebuilt(entries, os.path.join(folder, "rebuilt.sqlite"))
+        rebuilt = os.path.join(folder, "rebuilt.sqlite") if entries else None
+        try:
+            rebuild(rebuilt or ":memory:", entries)
+        except ValueError:  # its digests fit, and yet it says nothing that can be done: somebody wrote it so
+            rebuilt = None
         out.whole = rebuilt is not None and "chain" not in lost and len(entries) == len(found["chain"])
         out.broken = "" if out.whole else _broken(len(entries) if rebuilt else 0, found.get("chain", []))
-        make_tables(path)
-        with closing(sqlite3.connect(path, isolation_level=None)) as new:
-            new.execute("BEGIN")
-            for name in () if out.whole else found:
-                _add(new, name, found[name])
-            if out.whole:
-                for name in ("items", "chain", "workers"):
-                    _add(new, name, found.get(name, []))
+        with new_store(path) as new:
+            for name in ("items", "chain", "workers") if out.whole else found:
+                _add(new, name, found.get(name, []))
             if rebuilt is not None:
                 out.from_record = _from_record(new, rebuilt, found, whole=out.whole)
             if fill is not None and "items" in lost:
                 known = new.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()
                 _add(new, "items", fill(None if known is None else known[0]))
-            new.execute("COMMIT")
             out.saved = {name: _count(new, name) for name in t.metadata.tables}
             out.missing = _missing(new, lost, whole=out.whole)
     _finish(path, out)
@@ -143,24 +141,13 @@ def _halves(old: sqlite3.Connection, statement: str, low: int, high: int) -> Ite
 
 def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
     """Entries from the first one on, as long as each follows from the one before."""
-    out: list[Entry] = []
-    before = chain.START
+    before, out = chain.START, list[Entry]()
     for row in rows:
         entry = Entry(*row)
         if entry != chain.following(before, entry.body):
             break
-        out.append(entry)
-        before = entry
+        out.append(before := entry)
     return out
-
-
-def _rebuilt(entries: list[Entry], path: str) -> str | None:
-    """The tables as these entries say, in a file; None where there are none, or they cannot be played."""
-    try:
-        rebuild(path, entries)
-    except ValueError:  # its digests fit, and yet it says nothing that can be done: somebody wrote it so
-        return None
-    return path if entries else None
 
 
 def _broken(usable: int, rows: list[tuple[Any, ...]]) -> str:

@@ -121,7 +121,7 @@ def test_a_timeout_of_days_does_not_keep_a_run_from_stopping(world, calm, monkey
     run.start()
     try:
         assert asked.wait(30)
-        engines[0].stopping = True
+        engines[0].stop.set()
         run.join(20)
         assert found == ["stopped"]
     finally:
