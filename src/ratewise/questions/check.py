@@ -48,11 +48,9 @@ class Check(Result):
         return self.estimate.level
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict and its numbers, ready for JSON."""
         return Result.to_dict(self) | {"level": self.level, "labels": self.estimate.labels}
 
     def summary(self) -> str:
-        """The verdict in plain words."""
         return self.sentence
 
     def document(self) -> list[Part]:
@@ -102,6 +100,7 @@ def check(
     wide as it, is refused. The export of a campaign needs no columns.
     """
     share(level, name="level")
+    stated = meaning_of(positive, scale).bounds if bounds is None else bounds
     if (at_least is None) == (no_worse_than is None):
         raise _refused(
             f"ask one thing: {argument('at_least')} (such as 0.8), or {argument('no_worse_than')} (a table) with "
@@ -115,9 +114,15 @@ def check(
             interval=interval, level=level, estimand=estimand, pool_size=pool_size, recalibrate=recalibrate,
             bounds=(None, None) if bounds is None else bounds, positive=positive, scale=scale, seed=seed,
         )  # fmt: skip
-        stated = meaning_of(positive, scale).bounds if bounds is None else bounds
-        bar = _Scale.of(stated, found).bar(at_least)
-        return _check_mean(found, bar, found.bounds if stated is None else stated)
+        ends, (low, high, room) = (found.bounds if stated is None else stated), _scale(stated, found)
+        bar = _number(at_least, "at_least", "%", "in percent", low, high)
+        if not low - room <= bar <= high + room:
+            meant = f"; give {argument('bounds=(low, high)')} where the scale goes further"
+            if high == 1 and 1 < bar <= 100:
+                meant = f": did you mean {bar / 100:g} ({bar:g}%)?"
+            outside = f"is outside the ratings, which are from {low:g} to {high:g}{meant}"
+            raise _refused(f"{argument('at_least')} {bar:g} {outside}")
+        return _check_mean(found, bar, ends)
     if margin is None:
         raise _refused(
             f"{argument('no_worse_than')} needs a margin: how much lower is still no worse; give "
@@ -132,8 +137,12 @@ def check(
         last=last, method=method, level=level, estimand=estimand, recalibrate=recalibrate, bounds=bounds,
         positive=positive, scale=scale, seed=seed,
     )  # fmt: skip
-    stated = meaning_of(positive, scale).bounds if bounds is None else bounds
-    drop = _Scale.of(stated, compared.first, compared.second).margin(margin)
+    low, high, room = _scale(stated, compared.first, compared.second)
+    drop = number(_number(margin, "margin", "pp", "in pp", low, high), name="margin", minimum=0)
+    if not drop < high - low + 2 * room:
+        meant = f": did you mean {drop / 100:g} ({drop:g}pp)?" if high == 1 and drop < 100 else "; give a smaller one"
+        ratings = f"the ratings are from {low:g} to {high:g}{meant}"
+        raise _refused(f"{argument('margin')} {drop:g} lets everything pass, since {ratings}")
     return _check_difference(compared, drop)
 
 
@@ -144,58 +153,31 @@ def _refused(message: str) -> InputError:
 # What was asked, in the ratings' own units
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """The ends of the ratings' scale, as far as they are known, and how far it may go on beyond them."""
+def _scale(bounds: tuple[float, float] | None, *means: Estimate) -> tuple[float, float, float]:
+    """The ends of the ratings' scale, and how far it may go on beyond them.
 
-    low: float
-    high: float
-    room: float
+    As stated; else from 0 to 1 where all ratings are; else those seen, and as much again on either side.
+    """
+    seen = [mean.seen for mean in means if mean.seen is not None]
+    if bounds is not None:
+        return *bounds, 0.0
+    if not seen:
+        return -math.inf, math.inf, math.inf
+    low, high = min(low for low, _ in seen), max(high for _, high in seen)
+    return (0.0, 1.0, 0.0) if low >= 0 and high <= 1 else (low, high, high - low)
 
-    @classmethod
-    def of(cls, bounds: tuple[float, float] | None, *means: Estimate) -> "_Scale":
-        """As stated; else from 0 to 1 where all ratings are; else those seen, and as much again on either side."""
-        seen = [mean.seen for mean in means if mean.seen is not None]
-        if bounds is not None:
-            return cls(*bounds, 0.0)
-        if not seen:
-            return cls(-math.inf, math.inf, math.inf)
-        low, high = min(low for low, _ in seen), max(high for _, high in seen)
-        return cls(0.0, 1.0, 0.0) if low >= 0 and high <= 1 else cls(low, high, high - low)
 
-    def bar(self, given: float | str | None) -> float:
-        """The bar as a number, refused where no mean on the scale could be on the other side of it."""
-        bar = self._number(given, "at_least", "%", "in percent")
-        if not self.low - self.room <= bar <= self.high + self.room:
-            meant = f"; give {argument('bounds=(low, high)')} where the scale goes further"
-            if self.high == 1 and 1 < bar <= 100:
-                meant = f": did you mean {bar / 100:g} ({bar:g}%)?"
-            raise _refused(f"{argument('at_least')} {bar:g} is outside the ratings, which are {self}{meant}")
-        return bar
-
-    def margin(self, given: float | str) -> float:
-        """The margin as a number, refused where no difference of means on the scale could exceed it."""
-        margin = number(self._number(given, "margin", "pp", "in pp"), name="margin", minimum=0)
-        if not margin < self.high - self.low + 2 * self.room:
-            meant = "; give a smaller one"
-            if self.high == 1 and margin < 100:
-                meant = f": did you mean {margin / 100:g} ({margin:g}pp)?"
-            raise _refused(f"{argument('margin')} {margin:g} lets everything pass, since the ratings are {self}{meant}")
-        return margin
-
-    def _number(self, given: float | str | None, name: str, unit: str, said: str) -> float:
-        """A number, or a text of one; with this unit it is in hundredths of a scale from 0 to 1."""
-        text = given.strip() if isinstance(given, str) else ""
-        ending = next((each for each in ("%", "pp") if text.endswith(each)), "")
-        if ending not in ("", unit):
-            raise _refused(f"{argument(name)} {text!r} is not clear; write {text.removesuffix(ending)}{unit}")
-        value = number(text.removesuffix(ending) if text else given, name=name)
-        if ending and (self.low, self.high) != (0.0, 1.0):
-            raise _refused(f"{argument(name)} {said} is for ratings from 0 to 1, and these are {self}; give a number")
-        return value / 100 if ending else value
-
-    def __str__(self) -> str:
-        return f"from {self.low:g} to {self.high:g}"
+def _number(given: float | str | None, name: str, unit: str, said: str, low: float, high: float) -> float:
+    """A number, or a text of one; with this unit it is in hundredths of a scale from 0 to 1."""
+    text = given.strip() if isinstance(given, str) else ""
+    ending = next((each for each in ("%", "pp") if text.endswith(each)), "")
+    if ending not in ("", unit):
+        raise _refused(f"{argument(name)} {text!r} is not clear; write {text.removesuffix(ending)}{unit}")
+    value = number(text.removesuffix(ending) if text else given, name=name)
+    if ending and (low, high) != (0.0, 1.0):
+        ratings = f"these are from {low:g} to {high:g}"
+        raise _refused(f"{argument(name)} {said} is for ratings from 0 to 1, and {ratings}; give a number")
+    return value / 100 if ending else value
 
 
 # Verdicts
@@ -203,59 +185,52 @@ class _Scale:
 
 def _check_mean(found: Estimate, bar: float, ends: tuple[float, float] | None) -> Check:
     """Whether a mean of ratings on a scale with these ends is at least `bar`."""
-    verdict, needed = gate(found.interval, bar), None
-    if verdict == "cannot tell" and found.interval is not None:
+    needed = None
+    if found.interval is not None:
         times = times_to_tell(found.value, found.interval, bar, level=found.level, bounds=ends)
         pool = math.inf if found.pool_size is None else found.pool_size
         needed = None if times is None else labels_to_tell(found.labels, times, pool_size=pool)
-    said = _sentence(verdict, f"the mean is at least {bar:g}", f"the mean is below {bar:g}", found)
-    hint = "" if verdict != "cannot tell" else _hint(found, needed, _in_all(found, needed))
-    return Check(verdict, f"is the mean at least {bar:g}?", said + hint, bar, found, needed, notes=found.notes)
+    yes, no = f"the mean is at least {bar:g}", f"the mean is below {bar:g}"
+    return _checked(found, bar, f"is the mean at least {bar:g}?", yes, no, needed, _in_all(found, needed))
 
 
 def _check_difference(compared: Comparison, margin: float) -> Check:
     """Whether the first mean is no more than `margin` below the second."""
     d, (a, b) = compared.difference, compared.names
-    verdict = gate(d.interval, -margin)
-    needed, of_both = _labels_for_difference(compared, -margin) if verdict == "cannot tell" else (None, False)
-    yes = f"{a} is no more than {margin:g} worse than {b}" if margin else f"{a} is no worse than {b}"
-    no = f"{a} is worse than {b} by more than {margin:g}" if margin else f"{a} is worse than {b}"
-    said = _sentence(verdict, yes, no, d)
-    hint = "" if verdict != "cannot tell" else _hint(d, needed, _whose(compared, of_both, needed), what="difference")
-    notes = (*compared.notes, *(note for note in d.notes if note not in compared.notes))
-    question = f"is {a} no worse than {b}, within {margin:g}?" if margin else f"is {a} no worse than {b}?"
-    return Check(verdict, question, said + hint, -margin, d, needed, compared, notes)
+    needed, whose = _labels_for_difference(compared, -margin)
+    if margin:
+        question, no = f"is {a} no worse than {b}, within {margin:g}?", f"{a} is worse than {b} by more than {margin:g}"
+        yes = f"{a} is no more than {margin:g} worse than {b}"
+    else:
+        question, yes, no = f"is {a} no worse than {b}?", f"{a} is no worse than {b}", f"{a} is worse than {b}"
+    return _checked(d, -margin, question, yes, no, needed, whose, compared)
 
 
-def _labels_for_difference(c: Comparison, bar: float) -> tuple[int | None, bool]:
-    """Labels in all, and whether those of both tables are meant: the last one's own error stays if it gets no more."""
-    d = c.difference
-    if d.interval is None:
-        return None, False
-    times = times_to_tell(d.value, d.interval, bar, level=d.level)
-    if times is None or c.paired:
-        return None if times is None else labels_to_tell(d.labels, times), False
-    first, second = c.first, c.second
-    if first.interval is not None and second.interval is not None:
-        up = d.value > bar
-        own = first.value - first.interval[0] if up else first.interval[1] - first.value
-        N = math.inf if first.pool_size is None else first.pool_size
-        theirs = second.interval[1] - second.value if up else second.value - second.interval[0]
-        reach = abs(d.value - bar) / (1 + float(special.ndtri(POWER)) / float(special.ndtri(0.5 + d.level / 2)))
-        if reach > 1.1 * theirs:
-            return labels_to_tell(first.labels, own**2 / (reach**2 - theirs**2), pool_size=N), False
-    return labels_to_tell(d.labels, times), True
-
-
-# In words
-
-
-def _sentence(verdict: GateVerdict, yes: str, no: str, e: Estimate) -> str:
+def _checked(
+    e: Estimate, bar: float, question: str, yes: str, no: str, needed: int | None, whose: str,
+    compared: Comparison | None = None,
+) -> Check:  # fmt: skip
+    """The verdict on whether a mean or a difference is at least `bar`, and how many labels would tell."""
+    verdict = gate(e.interval, bar)
     from_labels = f"{percent(e.level)} interval {between(e.interval)}, from {e.labels:,} strong ratings"
     seen = f"the estimate is {signed(e.value)} ({from_labels})"
-    if verdict == "cannot tell":
-        return f"Cannot tell yet whether {yes}: {seen}."
-    return f"{'Yes' if verdict == 'yes' else 'No'}: {yes if verdict == 'yes' else no}; {seen}."
+    if verdict != "cannot tell":
+        needed, said = None, f"Yes: {yes}; {seen}." if verdict == "yes" else f"No: {no}; {seen}."
+    else:
+        what = "mean" if compared is None else "difference"
+        hint = (
+            (
+                f"About {needed:,} strong ratings{whose}, at the same rates, would tell with a chance of "
+                f"{percent(POWER)} if the {what} is as estimated."
+            )
+            if needed is not None
+            else "The estimate is so close to the bar that hardly any number of labels would tell."
+        )
+        if e.interval is None:
+            hint = f"There is no interval: {'; '.join(e.notes)}."
+        said = f"Cannot tell yet whether {yes}: {seen}. {hint}"
+    notes = e.notes if compared is None else tuple(dict.fromkeys((*compared.notes, *e.notes)))
+    return Check(verdict, question, said, bar, e, needed, compared, notes)
 
 
 def _in_all(e: Estimate, needed: int | None) -> str:
@@ -266,23 +241,23 @@ def _in_all(e: Estimate, needed: int | None) -> str:
     )
 
 
-def _whose(c: Comparison, of_both: bool, needed: int | None) -> str:
-    """Whose ratings are counted, where two tables have some each."""
+def _labels_for_difference(c: Comparison, bar: float) -> tuple[int | None, str]:
+    """Labels in all, and whose: those of both tables, unless the last one's own error leaves room without them."""
+    d, first, second = c.difference, c.first, c.second
+    times = None if d.interval is None else times_to_tell(d.value, d.interval, bar, level=d.level)
+    if times is None:
+        return None, ""
+    needed = labels_to_tell(d.labels, times)
     if c.paired:
-        return _in_all(c.difference, needed)
-    if of_both:
-        return f" of both tables{_in_all(c.difference, needed)}"
-    first = c.first
-    more = f" on {first.items:,} items, so it takes more items" if needed is not None and needed > first.items else ""
-    return f" of the new table in all (it has {first.labels:,}{more})"
-
-
-def _hint(e: Estimate, needed: int | None, whose: str, *, what: str = "mean") -> str:
-    if e.interval is None:
-        return f" There is no interval: {'; '.join(e.notes)}."
-    if needed is None:
-        return " The estimate is so close to the bar that hardly any number of labels would tell."
-    return (
-        f" About {needed:,} strong ratings{whose}, at the same rates, would tell with a chance of "
-        f"{percent(POWER)} if the {what} is as estimated."
-    )
+        return needed, _in_all(d, needed)
+    if first.interval is not None and second.interval is not None:
+        up = d.value > bar
+        own = first.value - first.interval[0] if up else first.interval[1] - first.value
+        N = math.inf if first.pool_size is None else first.pool_size
+        theirs = second.interval[1] - second.value if up else second.value - second.interval[0]
+        reach = abs(d.value - bar) / (1 + float(special.ndtri(POWER)) / float(special.ndtri(0.5 + d.level / 2)))
+        if reach > 1.1 * theirs:
+            needed = labels_to_tell(first.labels, own**2 / (reach**2 - theirs**2), pool_size=N)
+            more = f" on {first.items:,} items, so it takes more items" if needed > first.items else ""
+            return needed, f" of the new table in all (it has {first.labels:,}{more})"
+    return needed, f" of both tables{_in_all(d, needed)}"

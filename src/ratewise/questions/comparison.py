@@ -11,6 +11,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.document import Column, DataTable, Part, Sentence, Style, noted
 from ratewise.core.estimate import Estimate, EstimateOptions
+from ratewise.core.gate import rounded_up
 from ratewise.core.intervals import normal_draws, simultaneous_quantile
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, Method, Recalibration
@@ -464,18 +465,10 @@ def _needed(difference: Estimate) -> str:
     n = difference.labels
     half = 0.5 * (difference.interval[1] - difference.interval[0])
     times = (half / abs(difference.value)) ** 2 if difference.value else math.inf
-    halve = f" About {_round(3 * n):,} more items with strong ratings, at the same rates, would halve the interval"
+    halve = f" About {rounded_up(3 * n):,} more items with strong ratings, at the same rates, would halve the interval"
     if times > _MOST_TIMES:
         return halve + "."
-    return f"{halve}, and about {_round((times - 1) * n):,} would show a difference as large as this one."
-
-
-def _round(x: float) -> int:
-    """The number rounded up to two digits, at least one: more would pretend to be exact."""
-    if x <= 1:
-        return 1
-    unit = 10 ** max(math.floor(math.log10(x)) - 1, 0)
-    return int(math.ceil(x / unit - 1e-9) * unit)
+    return f"{halve}, and about {rounded_up(max((times - 1) * n, 1.0)):,} would show a difference as large as this one."
 
 
 def _many_in_words(baseline: str, rivals: Sequence[Rival], level: float) -> str:
