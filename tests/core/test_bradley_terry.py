@@ -10,8 +10,8 @@ from ratewise.core.bradley_terry import (
     best_shares,
     boundless,
     centring,
-    components,
     fit_bradley_terry,
+    largest_group,
     ranks,
     win_probabilities,
 )
@@ -72,10 +72,12 @@ def test_some_strong_votes_minimise_the_rectified_loss():
 
 def test_groups_that_never_met():
     pairs = Pairs(np.array([0, 1, 3]), np.array([1, 2, 4]), 6)
-    group = components(pairs)
-    assert group[0] == group[1] == group[2]
-    assert group[3] == group[4]
-    assert len({group[0], group[3], group[5]}) == 3
+    assert np.flatnonzero(largest_group(pairs, np.ones(6, dtype=bool))).tolist() == [0, 1, 2]
+    without = np.array([True, False, True, True, True, True])
+    assert np.flatnonzero(largest_group(pairs, without)).tolist() == [3, 4]
+    use, among = pairs.among(without)
+    assert use.tolist() == [False, False, True]
+    assert (among.a.tolist(), among.b.tolist(), among.models) == ([2], [3], 5)
 
 
 def test_who_never_lost_or_never_won():

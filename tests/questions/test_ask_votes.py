@@ -42,11 +42,11 @@ def test_rates_are_probabilities():
     """Over 3,000 seeds each item is drawn as often as its rate says: 400 items, beyond 5 once in 4,000 times."""
     table, _ = arena(votes=400)
     rates = rw.ask_votes(table, votes=80, weak="judge", seed=0).rates
-    models = read_models(rw.read_table(table), "model_a", "model_b")
+    _, pairs = read_models(rw.read_table(table), "model_a", "model_b")
     left, ids = np.ones(400, dtype=bool), np.arange(400)
     hits = np.zeros(400)
     for seed in range(3000):
-        hits += _drawn(models.pairs, rates, left, rw.uniform(ids, seed=seed), str(seed))
+        hits += _drawn(pairs, rates, left, rw.uniform(ids, seed=seed), str(seed))
     away = (hits / 3000 - rates) / np.sqrt(rates * (1 - rates) / 3000 + 1e-12)
     assert np.abs(away[rates < 1]).max() < 5
 

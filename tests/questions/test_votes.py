@@ -22,9 +22,9 @@ def test_words_and_numbers_are_the_same_votes():
 
 
 def test_models_are_numbered_and_none_meets_itself():
-    models = read_models(read_table(TABLE), "a", "b")
-    assert [models.names[i] for i in models.pairs.a] == TABLE["a"]
-    assert [models.names[i] for i in models.pairs.b] == TABLE["b"]
+    names, pairs = read_models(read_table(TABLE), "a", "b")
+    assert [names[i] for i in pairs.a] == TABLE["a"]
+    assert [names[i] for i in pairs.b] == TABLE["b"]
     with pytest.raises(TableError, match="itself"):
         read_models(read_table({"a": ["x", "y"], "b": ["x", "z"]}), "a", "b")
 
@@ -34,8 +34,8 @@ def test_weak_votes_alone_tell_who_is_ahead():
     a = rng.integers(0, 3, 400)
     b = (a + 1 + rng.integers(0, 2, 400)) % 3
     table = {"a": [f"m{i}" for i in a], "b": [f"m{i}" for i in b]}
-    models = read_models(read_table(table), "a", "b")
-    order = np.array([int(name[1]) for name in models.names])
-    better = (order[models.pairs.a] > order[models.pairs.b]).astype(float)
-    told = weak_predictor(models.pairs, 0.1 + 0.8 * better)
+    names, pairs = read_models(read_table(table), "a", "b")
+    order = np.array([int(name[1]) for name in names])
+    better = (order[pairs.a] > order[pairs.b]).astype(float)
+    told = weak_predictor(pairs, 0.1 + 0.8 * better)
     assert np.corrcoef(told[:, 0], better)[0, 1] > 0.8

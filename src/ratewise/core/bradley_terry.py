@@ -39,6 +39,11 @@ class Pairs:
     def rows(self, use: Mask) -> "Pairs":
         return Pairs(self.a[use], self.b[use], self.models)
 
+    def among(self, models: Mask) -> tuple[Mask, "Pairs"]:
+        """Which votes are between these models, and those votes with the models numbered anew."""
+        use, number = models[self.a] & models[self.b], np.cumsum(models) - 1
+        return use, Pairs(number[self.a[use]], number[self.b[use]], int(models.sum()))
+
     def counts(self, weights: Floats | None = None) -> Floats:
         """Votes of each model, or the sum of their weights."""
         both = np.bincount(self.a, weights, self.models) + np.bincount(self.b, weights, self.models)
@@ -50,11 +55,13 @@ def centring(models: int) -> Floats:
     return np.eye(models)[:, :-1] - 1.0 / models
 
 
-def components(pairs: Pairs) -> NDArray[np.intp]:
-    """A number for each group of models that votes connect; ratings of different groups cannot be compared."""
-    ones = np.ones(pairs.a.size)
-    graph = sparse.csr_array((ones, (pairs.a, pairs.b)), shape=(pairs.models, pairs.models))
-    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.intp)
+def largest_group(pairs: Pairs, models: Mask) -> Mask:
+    """The largest group of these models that votes connect; ratings of different groups cannot be compared."""
+    votes = pairs.rows(models[pairs.a] & models[pairs.b])
+    ones = np.ones(votes.a.size)
+    graph = sparse.csr_array((ones, (votes.a, votes.b)), shape=(pairs.models, pairs.models))
+    group = csgraph.connected_components(graph, directed=False)[1]
+    return np.asarray(models & (group == np.argmax(np.bincount(group, weights=models))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

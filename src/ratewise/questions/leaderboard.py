@@ -1,7 +1,7 @@
 """Leaderboards: Bradley–Terry ratings from pairwise votes, weak ones for all and strong ones for some."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,8 @@ from ratewise.core.bradley_terry import (
     Standing,
     best_shares,
     boundless,
-    components,
     fit_bradley_terry,
+    largest_group,
     ranks,
     win_probabilities,
 )
@@ -99,7 +99,6 @@ class Leaderboard(Result):
         return win_probabilities(self.log_odds)
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON."""
         names = [model.name for model in self.rated]
         chances = {"models": names, "rows_beat_columns": self.win_probabilities().tolist()}
         return Result.to_dict(self) | {"win_probabilities": chances}
@@ -108,7 +107,6 @@ class Leaderboard(Result):
         return [model.to_dict() for model in self.models]
 
     def summary(self) -> str:
-        """A line for each model."""
         width = max(len(model.name) for model in self.models)
         lines = [
             f"{self.level:.0%} intervals that hold at once; {self.labels} strong votes on {self.items} comparisons"
@@ -187,17 +185,17 @@ def leaderboard(
     how = EstimateOptions(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
     ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
     ready.refuse_pool(estimand)
-    models = read_models(ready.table, model_a, model_b)
+    names, all_pairs = read_models(ready.table, model_a, model_b)
     drawn = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters), one_rate_alone=False)
     refuse_missing(drawn)
     N = pool_of(estimand, drawn.how(how).pool_size, drawn.items.strong.size)
-    pairs = models.pairs.rows(drawn.rows)
+    pairs = all_pairs.rows(drawn.rows)
     votes, used = _votes(drawn, pairs, weak, method, features)
     power = 0.0 if weak is None else None if method == "power-tuned" else 1.0
-    standing, able = _stand(pairs, votes, power, drawn.codes(), N)
+    standing, kept, reasons = _stand(pairs, votes, power, drawn.codes(), N)
     exact = not math.isinf(N) and bool(np.all(votes.rates == 1)) and votes.items == N
-    told = tuple(f"{models.names[k]}: {why}" for k, why in sorted(able.reasons.items()))
-    rows, order = _board(models.names, pairs, votes, standing, able, how, exact=exact)
+    told = tuple(f"{names[k]}: {why}" for k, why in sorted(reasons.items()))
+    rows, order = _board(names, pairs, votes, standing, kept, reasons, how, exact=exact)
     if any(model.low is None for model in rows if model.rating is not None):
         told = (*told, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
     return Leaderboard(
@@ -235,104 +233,71 @@ def _votes(
 # Who can be rated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Field:
-    """The models that can still be rated, and why the others cannot."""
-
-    kept: Mask
-    reasons: dict[int, str]
-
-    def without(self, more: Mask, reason: str) -> "_Field":
-        return _Field(self.kept & ~more, self.reasons | {int(k): reason for k in np.flatnonzero(more & self.kept)})
-
-
-def _connected(pairs: Pairs, field: _Field) -> _Field:
-    """The largest group of models that votes connect."""
-    use = field.kept[pairs.a] & field.kept[pairs.b]
-    group = components(pairs.rows(use))
-    sizes = np.bincount(group, weights=field.kept)
-    apart = field.kept & (group != np.argmax(sizes))
-    return field.without(apart, "no vote connects it with the others, so it cannot be compared with them")
-
-
 def _stand(
     pairs: Pairs, votes: Ratings, power: float | None, clusters: Codes | None, N: float
-) -> tuple[Standing, _Field]:
-    """The fit of all models that have a finite rating, found by taking away those that have none."""
+) -> tuple[Standing, Mask, dict[int, str]]:
+    """The fit of all models that have a finite rating, which these are, and why the others have none."""
     weight = votes.labelled / votes.rates[:, 0]
     h = np.where(votes.labelled, votes.strong, 0.0)
     outcome = h * weight if power == 0 else votes.weak[:, 0] * (1 - weight) + h * weight
     counted = weight if power == 0 else np.ones(votes.items)
-    now = _Field(np.ones(pairs.models, dtype=np.bool_), {})
+    kept, reasons = np.ones(pairs.models, dtype=np.bool_), dict[int, str]()
+
+    def leave_out(models: Mask, why: str) -> None:
+        reasons.update((int(k), why) for k in np.flatnonzero(models & kept))
+        kept[models] = False
+
     while True:
-        now = _connected(pairs.rows(counted > 0), now)
-        if int(now.kept.sum()) < 2:
-            why = "; ".join(dict.fromkeys(now.reasons.values()))
+        apart = ~largest_group(pairs.rows(counted > 0), kept)
+        leave_out(apart, "no vote connects it with the others, so it cannot be compared with them")
+        if int(kept.sum()) < 2:
+            why = "; ".join(dict.fromkeys(reasons.values()))
             raise InputError(f"fewer than two models can be rated: {why or 'there is only one'}")
-        use = now.kept[pairs.a] & now.kept[pairs.b]
+        use, own = pairs.among(kept)
         won, lost = boundless(pairs.rows(use), outcome[use], counted[use])
-        if np.any((won | lost) & now.kept):
-            now = now.without(won, "it lost no vote, so its rating has no upper end; get votes that it may lose")
-            now = now.without(lost, "it won no vote, so its rating has no lower end; get votes that it may win")
+        if np.any((won | lost) & kept):
+            leave_out(won, "it lost no vote, so its rating has no upper end; get votes that it may lose")
+            leave_out(lost, "it won no vote, so its rating has no lower end; get votes that it may win")
             continue
-        number = np.cumsum(now.kept) - 1
-        own = Pairs(number[pairs.a[use]], number[pairs.b[use]], int(now.kept.sum()))
-        some = votes.part(use)
         codes = None if clusters is None else np.unique(clusters[use], return_inverse=True)[1]
+        size = N if math.isinf(N) else N * float(use.mean())
         try:
-            size = N if math.isinf(N) else N * float(use.mean())
-            return fit_bradley_terry(own, some, power=power, clusters=codes, pool_size=size), now
+            some = votes.part(use)
+            return fit_bradley_terry(own, some, power=power, clusters=codes, pool_size=size), kept, reasons
         except NoFitError as error:
-            worst = np.flatnonzero(now.kept)[int(np.argmax(np.abs(error.direction)))]
-            away = np.zeros(pairs.models, dtype=np.bool_)
-            away[worst] = True
-            now = now.without(away, "its votes are too one-sided for a finite rating; get more strong votes on it")
+            worst = np.flatnonzero(kept)[int(np.argmax(np.abs(error.direction)))]
+            away = np.arange(kept.size) == worst
+            leave_out(away, "its votes are too one-sided for a finite rating; get more strong votes on it")
 
 
 # The board
 
 
 def _board(
-    names: tuple[str, ...],
-    pairs: Pairs,
-    votes: Ratings,
-    standing: Standing,
-    field: _Field,
-    how: EstimateOptions,
-    *,
-    exact: bool,
-) -> tuple[list[RankedModel], NDArray[np.intp]]:
+    names: Sequence[str], pairs: Pairs, votes: Ratings, standing: Standing, kept: Mask, reasons: Mapping[int, str],
+    how: EstimateOptions, *, exact: bool,
+) -> tuple[list[RankedModel], NDArray[np.intp]]:  # fmt: skip
     """Rows best first, and the order of the rated ones. `exact`: there is no error, not just none that can be seen."""
     level, seed = how.level, how.seed
     se = np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))
-    stretch = _stretch(standing.degrees_of_freedom, level)
+    p = 0.5 + level / 2  # Student's quantile over the normal one, for each model
+    stretch = np.asarray(special.stdtrit(standing.degrees_of_freedom, p) / special.ndtri(p))
     half = stretch * simultaneous_quantile(standing.covariance, level, seed=seed) * ELO * se
     places = ranks(standing.ratings, standing.covariance, level, stretch=float(stretch.max()), seed=seed)
     best = best_shares(standing.ratings, standing.covariance, seed=seed)
-    unrated = len(field.reasons)  # they may be above or below all others
+    unrated = len(reasons)  # they may be above or below all others
     vary = bool(se.max() > _NO_SPREAD) or exact
-    labelled = pairs.rows(votes.labelled).counts()
-    met = pairs.counts()
+    labelled, met = pairs.rows(votes.labelled).counts(), pairs.counts()
     order = np.argsort(-standing.ratings, kind="stable")
-    models = np.flatnonzero(field.kept)
+    models = np.flatnonzero(kept)
     rows = []
     for k in order:
         i, r = models[k], AVERAGE + ELO * standing.ratings[k]
         error, low, high = (float(ELO * se[k]), float(r - half[k]), float(r + half[k])) if vary else (None, None, None)
         first, last = (int(places.low[k]), int(places.high[k]) + unrated) if vary else (1, len(models) + unrated)
-        rows.append(
-            RankedModel(
-                names[i], float(r), error, low, high, int(places.rank[k]), first, last,
-                float(best[k]) if unrated == 0 and vary else None, int(labelled[i]), int(met[i]),
-            )
-        )  # fmt: skip
-    rows += [
-        RankedModel(names[i], None, None, None, None, None, None, None, None, int(labelled[i]), int(met[i]), reason=why)
-        for i, why in sorted(field.reasons.items())
-    ]
+        chance = float(best[k]) if unrated == 0 and vary else None
+        counts, rank = (int(labelled[i]), int(met[i])), int(places.rank[k])
+        rows.append(RankedModel(names[i], float(r), error, low, high, rank, first, last, chance, *counts))
+    none = (None,) * 8
+    rows += [RankedModel(names[i], *none, int(labelled[i]), int(met[i]), why) for i, why in sorted(reasons.items())]
     return rows, order
-
-
-def _stretch(df: Floats, level: float) -> Floats:
-    """Student's quantile over the normal one, for each model."""
-    return np.asarray(special.stdtrit(df, 0.5 + level / 2) / special.ndtri(0.5 + level / 2))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs, boundless, centring, components, fit_bradley_terry
+from ratewise.core.bradley_terry import Pairs, boundless, centring, fit_bradley_terry, largest_group
 from ratewise.core.checks import Floats, number
 from ratewise.core.draw import draw_evenly, scaled_to, uniform
 from ratewise.core.m_estimation import NoFitError, gram, influence
@@ -37,23 +37,15 @@ _WORDS = {  # as arenas write them, in small letters
 _MEANING = {word: score for score, all_words in _WORDS.items() for word in all_words}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Models:
-    """The models' names, and which two each row compares."""
-
-    names: tuple[str, ...]
-    pairs: Pairs
-
-
-def read_models(table: Table, model_a: str, model_b: str) -> Models:
-    """Read two columns of names; a model may not meet itself."""
+def read_models(table: Table, model_a: str, model_b: str) -> tuple[list[str], Pairs]:
+    """The models' names and which two each row compares, by two columns; a model may not meet itself."""
     a, b = (table.texts(column) for column in (model_a, model_b))
     same = np.asarray(a == b, dtype=np.bool_)
     if same.any():
         row = int(np.argmax(same))
         raise TableError(f"row {row + 1} of {table.name} compares {a[row]!r} with itself; leave such rows out")
     names, codes = np.unique(np.concatenate([a, b]).astype(np.str_), return_inverse=True)
-    return Models(tuple(names.tolist()), Pairs(codes[: a.size], codes[a.size :], names.size))
+    return names.tolist(), Pairs(codes[: a.size], codes[a.size :], names.size)
 
 
 def votes_ready(table: TableLike, *, strong: Strong, weak: str | None, scale: Scale) -> Ready:
@@ -109,31 +101,24 @@ def _from_words(table: Table, column: str) -> Floats:
 
 
 def weak_predictor(pairs: Pairs, weak: Floats) -> Floats:
-    """What the weak votes alone say of every pair: the difference of ratings, and the win probability it gives."""
+    """What the weak votes alone say of every pair: the difference of ratings, and the win probability it gives.
+
+    They are shrunk toward ties where some model has no finite rating; outside the largest group of connected models
+    they say nothing.
+    """
     eta = np.zeros(weak.size)
-    group = components(pairs)
-    main = group == np.argmax(np.bincount(group))
-    use = main[pairs.a] & main[pairs.b]
-    eta[use] = _fitted(pairs.rows(use), weak[use])
-    return np.stack([eta, special.expit(eta)], axis=1)
-
-
-def _fitted(pairs: Pairs, weak: Floats) -> Floats:
-    """η of connected pairs; shrunk toward ties where some model has no finite rating."""
-    number = np.full(pairs.models, -1)
-    present = np.unique(np.concatenate([pairs.a, pairs.b]))
-    number[present] = np.arange(present.size)
-    own = Pairs(number[pairs.a], number[pairs.b], present.size)
+    use, own = pairs.among(largest_group(pairs, np.ones(pairs.models, dtype=np.bool_)))
     for shrink in (1.0, 0.95, 0.8):
-        g = 0.5 + shrink * (weak - 0.5)
+        g = 0.5 + shrink * (weak[use] - 0.5)
         if any(side.any() for side in boundless(own, g, np.ones(g.size))):
             continue
         try:
             data = ratings(g, g, np.ones(g.size))
-            return fit_bradley_terry(own, data, power=1.0, clusters=None, pool_size=np.inf).fit.predictor
+            eta[use] = fit_bradley_terry(own, data, power=1.0, clusters=None, pool_size=np.inf).fit.predictor
+            break
         except NoFitError:
             continue
-    return np.zeros(weak.size)
+    return np.stack([eta, special.expit(eta)], axis=1)
 
 
 def vote_features(table: Table, rows: Mask, pairs: Pairs, weak: Floats, features: Sequence[str]) -> Floats:
@@ -160,11 +145,9 @@ class Asked(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """The table as a pandas, Polars or PyArrow frame; by default of the kind that came in."""
         return self.table.to_frame(kind)
 
     def summary(self) -> str:
-        """One line for people."""
         return (
             f"{int(self.new.sum()):,} of {self.new.size:,} comparisons to be voted on by the strong rater; expected "
             f"squared error of the ratings: {self.saving:.0%} of that with one rate for all"
@@ -193,38 +176,26 @@ def ask_votes(
     given, meaning = read_table(table), meaning_of(None, scale)
     names = [] if strong is None else [name for name in strong_columns(given, strong) if name in given.columns]
     read = votes_in_numbers(given, names, weak, meaning)
-    models = read_models(read, model_a, model_b)
+    _, pairs = read_models(read, model_a, model_b)
     g = _weak(read, weak)
-    before = _before(read, None if not names else with_mean(read, names, meaning), named=strong is not None)
-    left = ~before.selected
+    rates, selected, h = _before(read, None if not names else with_mean(read, names, meaning), named=strong is not None)
+    left, asked_before = ~selected, int(selected.sum())
     count = int(number(votes, name="votes", minimum=1))
     if count > int(left.sum()):
         raise InputError(f"{count:,} votes are asked for but only {int(left.sum()):,} comparisons are left; ask fewer")
-    x = Covariates(g, vote_features(read, np.ones(g.size, dtype=np.bool_), models.pairs, g, features))
-    worth, note = _worth(models.pairs, x, before)
-    rates = _next_rates(np.sqrt(worth), before, count)
-    seed_of_round = f"{seed}:votes:{int(before.selected.sum())}"
-    again = _drawn(models.pairs, rates, left, uniform(read.ids(id_column), seed=seed_of_round), seed_of_round)
-    over_all = before.rates + (1 - before.rates) * rates
-    selected = before.selected | again
-    share = (before.rates.sum() + count) / g.size
+    x = Covariates(g, vote_features(read, np.ones(g.size, dtype=np.bool_), pairs, g, features))
+    worth, note = _worth(pairs, x, h, rates)
+    new = _next_rates(np.sqrt(worth), rates, left, count)
+    round_seed = f"{seed}:votes:{asked_before}"
+    again = _drawn(pairs, new, left, uniform(read.ids(id_column), seed=round_seed), round_seed)
+    over_all, share = rates + (1 - rates) * new, (rates.sum() + count) / g.size
     with_one = float(np.mean(worth)) * (1 / share - 1)
     saving = float(np.mean(worth * (1 / over_all - 1))) / with_one if with_one > 0 else 1.0
-    made = given.with_columns({"rate": over_all, "selected": selected}, replace=True)
-    assumed = "rate" not in given.columns and bool(before.selected.any())
-    told = (
-        f"no column 'rate': the {int(before.selected.sum()):,} votes that are there count as drawn at random",
-    ) * assumed
-    return Asked(made, over_all, selected, again, saving, (*told, note))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Before:
-    """Earlier rounds: rates of being asked in any of them, who was, and what was said (NaN where nothing)."""
-
-    rates: Floats
-    selected: Mask
-    strong: Floats
+    made = given.with_columns({"rate": over_all, "selected": selected | again}, replace=True)
+    told = [note]
+    if "rate" not in given.columns and asked_before:
+        told.insert(0, f"no column 'rate': the {asked_before:,} votes that are there count as drawn at random")
+    return Asked(made, over_all, selected | again, again, saving, tuple(told))
 
 
 def _weak(table: Table, column: str) -> Floats:
@@ -235,19 +206,20 @@ def _weak(table: Table, column: str) -> Floats:
     return g
 
 
-def _before(table: Table, votes: Ready | None, *, named: bool) -> _Before:
+def _before(table: Table, votes: Ready | None, *, named: bool) -> tuple[Floats, Mask, Floats]:
+    """Of earlier rounds: rates of being asked in any of them, who was, and what was said (NaN where nothing)."""
     h = np.full(table.rows, np.nan) if votes is None else plain_numbers(votes.table, votes.strong)
+    voted = ~np.isnan(h)
     if "rate" not in table.columns:  # votes that are there count as drawn at random, as in `leaderboard`
-        voted = ~np.isnan(h)
-        return _Before(np.full(h.size, float(voted.mean())), voted, h)
+        return np.full(h.size, float(voted.mean())), voted, h
     rates = table.numbers("rate")
-    if "selected" not in table.columns and np.isnan(h).all():
+    if "selected" not in table.columns and not voted.any():
         raise TableError(
             f"{table.name} has a column 'rate' but neither votes nor a column 'selected': take the table as the last "
             "round wrote it, or without that column"
         )
-    selected = table.numbers("selected") != 0 if "selected" in table.columns else ~np.isnan(h)
-    missing = int(np.count_nonzero(selected & np.isnan(h)))
+    selected = table.numbers("selected") != 0 if "selected" in table.columns else voted
+    missing = int(np.count_nonzero(selected & ~voted))
     if missing:
         raise TableError(
             f"{missing:,} votes of {table.name} that were asked for are missing; get them before asking for more"
@@ -255,28 +227,27 @@ def _before(table: Table, votes: Ready | None, *, named: bool) -> _Before:
         )
     if rates.min() <= 0 or rates.max() > 1:
         raise TableError(f"the rates of {table.name} must be in (0, 1]; take the table as the last round wrote it")
-    return _Before(rates, selected, h)
+    return rates, selected, h
 
 
-def _worth(pairs: Pairs, x: Covariates, before: _Before) -> tuple[Floats, str]:
-    """u of every comparison, and its source."""
+def _worth(pairs: Pairs, x: Covariates, strong: Floats, rates: Floats) -> tuple[Floats, str]:
+    """u of every comparison times how far it moves the ratings, and its source."""
     assert x.features is not None
     claimed = 0.5 * (x.weak + x.features[:, 1])
     claim = claimed * (1 - claimed)
     error = 0.5 + 0.5 * claim / claim.mean() if claim.mean() > 0 else np.ones(claim.size)
     moves = _moves(pairs, x.features[:, 0])
-    labelled = ~np.isnan(before.strong)
+    labelled, follow = ~np.isnan(strong), "rates follow how much each pair moves the ratings"
     if int(labelled.sum()) < _FEWEST_TO_LEARN:
-        return error * moves, "rates follow how much each pair moves the ratings"
-    known = Seen(x, before.strong, (Phase(x.items),), before.rates * x.items).learned
+        return error * moves, follow
+    known = Seen(x, strong, (Phase(x.items),), rates * x.items).learned
     model, unseen = sharpest_error(known, x)
     f = known.model.predict(x)
-    learned = model.predict(f, x)
     moves = _moves(pairs, weak_predictor(pairs, f)[:, 0])
     prices = [_price(known.residual**2, u, moves[labelled], known.weights) for u in (unseen, error[labelled])]
     if prices[0] > _CLEAR_GAIN * prices[1]:
-        return error * moves, "rates follow how much each pair moves the ratings; where weak votes err adds little"
-    return learned * moves, "rates follow how much each pair moves the ratings, and where weak votes were seen to err"
+        return error * moves, f"{follow}; where weak votes err adds little"
+    return model.predict(f, x) * moves, f"{follow}, and where weak votes were seen to err"
 
 
 def _price(squared: Floats, error: Floats, moves: Floats, weights: Floats) -> float:
@@ -287,28 +258,20 @@ def _price(squared: Floats, error: Floats, moves: Floats, weights: Floats) -> fl
 
 def _moves(pairs: Pairs, predictor: Floats) -> Floats:
     """‖A W⁻¹(e_a − e_b)‖² of every comparison; outside the largest group of connected models, the mean."""
-    group = components(pairs)
-    main = group == np.argmax(np.bincount(group))
-    use = main[pairs.a] & main[pairs.b]
-    number_of = np.cumsum(main) - 1
-    own = Pairs(number_of[pairs.a[use]], number_of[pairs.b[use]], int(main.sum()))
-    X = own.design()
-    p = special.expit(predictor[use])
+    use, own = pairs.among(largest_group(pairs, np.ones(pairs.models, dtype=np.bool_)))
+    X, p = own.design(), special.expit(predictor[use])
     out = np.empty(predictor.size)
     out[use] = influence(X, gram(X, p * (1 - p)) / p.size, centring(own.models))
     out[~use] = out[use].mean()
     return out
 
 
-def _next_rates(root: Floats, before: _Before, count: int) -> Floats:
+def _next_rates(root: Floats, rates: Floats, left: Mask, count: int) -> Floats:
     """This round's rates: they bring the rates over all rounds up to sqrt(u) and sum to `count` over the votes left."""
     root = np.maximum(root, DEFAULT_FLOOR_SHARE * root.mean())
-    left = ~before.selected
-    total = float(before.rates.sum()) + count
-    t = scaled_to(root, min(total, float(root.size)))
+    t = scaled_to(root, min(float(rates.sum()) + count, float(root.size)))
     wanted = np.minimum(1.0, t * root) if np.isfinite(t) else np.ones(root.size)
-    room = np.maximum(1 - before.rates, 1e-12)
-    missing = np.maximum((wanted - before.rates) / room, _LEAST_AGAIN * count / root.size)
+    missing = np.maximum((wanted - rates) / np.maximum(1 - rates, 1e-12), _LEAST_AGAIN * count / root.size)
     t = scaled_to(missing[left], float(count))
     return np.minimum(1.0, missing * t) if np.isfinite(t) else np.ones(root.size)
 
