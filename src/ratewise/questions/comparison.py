@@ -1,7 +1,7 @@
 """`compare` and `compare_many`: systems on the same items, from the uncertainty of their differences."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -35,7 +35,6 @@ class Ratio(Result):
     reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         low, high = self.interval or (None, None)
         return {"value": self.value, "low": low, "high": high, "level": self.level, "reason": self.reason}
 
@@ -76,7 +75,6 @@ class Comparison(Result):
         return self.sentence
 
     def document(self) -> list[Part]:
-        """Both means, their difference, ratio and lift; then the sentence."""
         table = DataTable([
             Column("", "name"), Column("value"), Column(f"{percent(self.difference.level)} interval"),
             Column("std. error", leaves=1),
@@ -85,35 +83,24 @@ class Comparison(Result):
             error = "–" if e.standard_error is None else f"{e.standard_error:.4f}"
             style: Style = "strong" if e is self.difference else ""
             table.add(name, signed(e.value), between(e.interval), error, style=style)
-        table.add("ratio", *_ratio_cells(self.ratio, signed))
-        table.add("relative lift", *_ratio_cells(self.relative_lift, lambda x: f"{100 * x:+.1f} %".replace("-", "−")))
-        reasons = (self.ratio.reason,) if self.ratio.reason else ()
-        return [
-            table,
-            Sentence(),
-            Sentence(self.sentence),
-            Sentence(self._rests_on(), "quiet"),
-            *noted(reasons + self.notes),
-        ]
-
-    def _rests_on(self) -> str:
-        if not self.paired:
+        for name, r, told in (("ratio", self.ratio, signed), ("relative lift", self.relative_lift, lifted)):
+            value = "none" if r.value is None else told(r.value)
+            table.add(name, value, "none" if r.interval is None else " to ".join(map(told, r.interval)), "")
+        if self.paired:
+            d, times = self.difference, self.pairing
+            rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
+            if times is not None:
+                many = f"{times:.1f}" if times < _MANY_TIMES else f"more than {_MANY_TIMES}"
+                rests += f"; two separate samples would need {many} times as many"
+        else:
             sides = (f"{e.labels:,} strong ratings of {e.items:,} items" for e in (self.first, self.second))
-            return f"Rests on {' and '.join(sides)}."
-        d = self.difference
-        rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
-        if self.pairing is not None:
-            times = f"{self.pairing:.1f}" if self.pairing < _MANY_TIMES else f"more than {_MANY_TIMES}"
-            rests += f"; two separate samples would need {times} times as many"
-        return rests + "."
+            rests = f"Rests on {' and '.join(sides)}"
+        reasons = (self.ratio.reason,) if self.ratio.reason else ()
+        rested = Sentence(f"{rests}.", "quiet")
+        return [table, Sentence(), Sentence(self.sentence), rested, *noted(reasons + self.notes)]
 
 
 _MANY_TIMES = 100  # beyond it the figure says only that the two systems hardly ever differ
-
-
-def _ratio_cells(r: Ratio, told: Callable[[float], str]) -> tuple[str, str, str]:
-    value = "none" if r.value is None else told(r.value)
-    return value, "none" if r.interval is None else " to ".join(map(told, r.interval)), ""
 
 
 Verdict = Literal["better", "worse", "undecided"]
@@ -168,7 +155,6 @@ class ManyComparisons(Result):
         return self.sentence
 
     def document(self) -> list[Part]:
-        """A row for every system, best first, and what can be said of all of them together."""
         table = DataTable([
             Column("system", "name"), Column("mean", leaves=2), Column("difference"),
             Column(f"{percent(self.level)} interval"), Column("adjusted p", leaves=3), Column("better", leaves=1),
@@ -387,15 +373,14 @@ def ratio(first: float, second: float, covariance: Floats, *, quantile: float, l
     a, b, q2 = first, second, quantile**2
     v_aa, v_ab, v_bb = float(covariance[0, 0]), float(covariance[0, 1]), float(covariance[1, 1])
     A, B, C = b * b - q2 * v_bb, a * b - q2 * v_ab, a * a - q2 * v_aa
-    found = _ratio_alone(a, b, level)
-    if found.value is None:
-        return found
+    if b == 0 or not math.isfinite(a / b):
+        return Ratio(None, None, level, "the second mean is 0 or too close to it, so there is no ratio to it")
     if A <= 0:
-        return replace(found, reason="the second mean is not clearly away from 0, so the ratio has no bounds")
+        return Ratio(a / b, None, level, "the second mean is not clearly away from 0, so the ratio has no bounds")
     if v_aa <= 0 and v_bb <= 0:
-        return replace(found, reason="all contributions are equal, so their spread is unknown")
+        return Ratio(a / b, None, level, "the errors of the two means are unknown")
     half = math.sqrt(max(B * B - A * C, 0.0))
-    return replace(found, interval=((B - half) / A, (B + half) / A))
+    return Ratio(a / b, ((B - half) / A, (B + half) / A), level)
 
 
 def lift(found: Ratio, second: float) -> Ratio:
@@ -405,15 +390,6 @@ def lift(found: Ratio, second: float) -> Ratio:
     sign = math.copysign(1.0, second)
     ends = None if found.interval is None else sorted(sign * (x - 1.0) for x in found.interval)
     return replace(found, value=sign * (found.value - 1.0), interval=None if ends is None else (ends[0], ends[1]))
-
-
-def _ratio_alone(first: float, second: float, level: float) -> Ratio:
-    """The ratio without an interval."""
-    if second == 0:
-        return Ratio(None, None, level, "the second mean is 0, so there is no ratio to it")
-    if not math.isfinite(first / second):
-        return Ratio(None, None, level, "the second mean is too close to 0, so there is no ratio to it")
-    return Ratio(first / second, None, level)
 
 
 def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate]) -> Ratio:
@@ -426,12 +402,10 @@ def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate]) -> Rati
     if systems.missing().any():
         return Ratio(None, None, first.level, "answers are missing, so the two means have no common error")
     if first.standard_error is None and second.standard_error is None and unseen <= 0:
-        alone = _ratio_alone(first.value, second.value, first.level)
-        if alone.value is None:
+        alone = ratio(first.value, second.value, np.zeros((2, 2)), quantile=0.0, level=first.level)
+        if alone.value is None or any(e.interval != (e.value, e.value) for e in (first, second)):
             return alone
-        if all(e.interval == (e.value, e.value) for e in (first, second)):
-            return replace(alone, interval=(alone.value, alone.value))
-        return replace(alone, reason="the errors of the two means are unknown")
+        return replace(alone, interval=(alone.value, alone.value), reason=None)
     covariance = systems.covariance((first, second), [(0, None), (1, None)]) + 0.5 * unseen * np.eye(2)
     return ratio(first.value, second.value, covariance, quantile=error_quantile(difference), level=first.level)
 
@@ -509,6 +483,11 @@ def signed(x: float) -> str:
     """Four digits after the point, with a minus sign that is one; more for small numbers."""
     digits = 4 if abs(x) >= 0.001 or x == 0 else 3 - math.floor(math.log10(abs(x)))
     return f"{x + 0.0:.{digits}f}".replace("-", "−")  # no minus before a zero
+
+
+def lifted(x: float) -> str:
+    """A lift in percent, with its sign."""
+    return f"{100 * x:+.1f} %".replace("-", "−")
 
 
 def between(interval: tuple[float, float] | None) -> str:
