@@ -100,9 +100,8 @@ def compare_tables(
         _side(one, columns, how, recalibrate, meaning)
         for one, columns in zip(tables, (own, own if last is None else last), strict=True)
     )
-    if _drawn_together(first, second):
-        return of_pair(_paired(names, first, second, how, recalibrate))
-    return _unpaired(names, first, second)
+    paired = _paired(names, first, second, how, recalibrate)
+    return _unpaired(names, first, second) if paired is None else of_pair(paired)
 
 
 def _side(
@@ -137,32 +136,22 @@ def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
     return found
 
 
-def _drawn_together(a: _Side, b: _Side) -> bool:
-    """Whether both have the same items, rates and labels: then they were drawn once, for both."""
-    if a.ids is None or b.ids is None or a.ids.size != b.ids.size or a.rated.alone or b.rated.alone:
-        return False
-    if a.exported or b.exported:  # each has a prediction of its own
-        return False
-    i, j = np.argsort(a.ids), np.argsort(b.ids)
-    x, y = a.rated.items, b.rated.items
-    return bool(
-        np.array_equal(a.ids[i], b.ids[j])
-        and np.array_equal(x.rates[i], y.rates[j])
-        and np.array_equal(np.isnan(x.strong[i]), np.isnan(y.strong[j]))
-    )
-
-
 def _paired(
     names: tuple[str, str], a: _Side, b: _Side, how: EstimateOptions, recalibrate: Recalibration
-) -> Systems:  # fmt: skip
-    """Both tables as one, the second one's rows in the order of the first one's."""
-    assert a.ids is not None
-    assert b.ids is not None
-    order = np.empty(a.ids.size, dtype=np.intp)
+) -> Systems | None:  # fmt: skip
+    """Both tables as one, where they have the same items, rates and labels: then these were drawn once, for both."""
+    predicted_apart = a.exported or b.exported or a.rated.alone or b.rated.alone
+    if predicted_apart or a.ids is None or b.ids is None or a.ids.size != b.ids.size:
+        return None
+    order = np.empty(a.ids.size, dtype=np.intp)  # of the second one's rows, to be that of the first one's
     order[np.argsort(a.ids)] = np.argsort(b.ids)
     x, y = a.rated.items, b.rated.items
     strong = np.stack([x.strong, y.strong[order]], axis=1)
-    drawn = (~np.isnan(strong)).any(axis=1) | (x.rates == 1)
+    rated = ~np.isnan(strong)
+    alike = np.array_equal(a.ids, b.ids[order]) and np.array_equal(x.rates, y.rates[order])
+    if not alike or not np.array_equal(rated[:, 0], rated[:, 1]):
+        return None
+    drawn = rated.any(axis=1) | (x.rates == 1)
     for selected in (x.selected, None if y.selected is None else y.selected[order]):
         drawn = drawn if selected is None else drawn | selected
     clusters = None if x.clusters is None else x.clusters.astype(np.str_)
@@ -177,7 +166,13 @@ def _paired(
 
 def _unpaired(names: tuple[str, str], a: _Side, b: _Side) -> Comparison:
     covariance, told = _common(a, b)
-    difference, of_both = _difference(a.mean, b.mean, covariance), _ratio(a.mean, b.mean, covariance)
+    x, y, level = a.mean.standard_error, b.mean.standard_error, a.mean.level
+    difference = _difference(a.mean, b.mean, covariance)
+    if x is None or y is None:
+        of_both = Ratio(None, None, level, "the error of one of the two means is unknown")
+    else:
+        both, z = np.array([[x**2, covariance], [covariance, y**2]]), float(special.ndtri(0.5 + level / 2))
+        of_both = ratio(a.mean.value, b.mean.value, both, quantile=z, level=level)
     notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
     # The interval says how sure it is, whether or not both means have a standard error.
     sure = error_probability(replace(difference, standard_error=difference.standard_error or 0.0))
@@ -228,13 +223,6 @@ def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
         estimand=a.estimand,
         notes=() if ends is not None else ("one of the two means has no interval",),
     )
-
-
-def _ratio(a: Estimate, b: Estimate, covariance: float) -> Ratio:
-    if a.standard_error is None or b.standard_error is None:
-        return Ratio(None, None, a.level, "the error of one of the two means is unknown")
-    both = np.array([[a.standard_error**2, covariance], [covariance, b.standard_error**2]])
-    return ratio(a.value, b.value, both, quantile=float(special.ndtri(0.5 + a.level / 2)), level=a.level)
 
 
 # A row for each item and system

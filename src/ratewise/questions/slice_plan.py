@@ -36,7 +36,7 @@ from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.policies import AnyPlan, PlannedPolicy
 from ratewise.questions.rated import POOL_SIZE, Strong, plain_numbers
 from ratewise.questions.slices import slice_called, slice_names
-from ratewise.questions.transfer import Transfer, check_rates
+from ratewise.questions.transfer import Transfer, check_rates, plan_errors
 from ratewise.tables import Table, TableLike, read_table
 from ratewise.tables.words import Meaning, Positive, Scale, meaning_of
 
@@ -360,15 +360,9 @@ class Curve:
 
     @classmethod
     def of(
-        cls,
-        error: Floats,
-        *,
-        variance: float,
-        weak_cost: float,
-        strong_cost: float,
-        pool_size: float,
+        cls, error: Floats, *, variance: float, weak_cost: float, strong_cost: float, pool_size: float,
         own_mean: bool = False,
-    ) -> "Curve":
+    ) -> "Curve":  # fmt: skip
         """The curve from u(x) of the slice's items; costs are per item. `own_mean` asks for the pool's own mean."""
         root = np.sqrt(error / strong_cost)
         problem = Problem(root, strong_cost / root.size, variance, weak_cost, 0.0)
@@ -388,9 +382,10 @@ class Curve:
 
     def spend_at(self, multiplier: float) -> float:
         """The spend b of least error(b) + multiplier·b."""
-        multiplier /= self.factor
-        choices = [self._weak_at(multiplier), self._alone_at(multiplier)]
-        return min(choices, key=lambda pair: pair[1] + multiplier * pair[0])[0]
+        m, J = multiplier / self.factor, self.strong_cost * self.problem.variance
+        alone = min(math.sqrt(J / m), self.most)
+        spend, error = self._weak_at(m)
+        return alone if J / alone + m * alone < error + m * spend else spend
 
     def spend_for(self, error: float) -> float:
         """Least money for this squared error; infinite where it cannot be reached."""
@@ -415,16 +410,8 @@ class Curve:
         """The curve moved so that it gives this squared error for this money."""
         return replace(self, factor=self.factor * (error + self.lost) / (self.error_for(spend) + self.lost))
 
-    # Strong ratings alone
-
-    def _alone_at(self, multiplier: float) -> tuple[float, float]:
-        J = self.strong_cost * self.problem.variance
-        b = min(math.sqrt(J / multiplier), self.most)
-        return b, J / b
-
-    # With the weak rater
-
     def _weak_at(self, multiplier: float) -> tuple[float, float]:
+        """The spend with the weak rater where this is the slope, and the error."""
         N = self.pool_size
         if self.best > 0:
             cost, variance = self.problem.cost(self.best), self.problem.item_variance(self.best)
@@ -565,13 +552,9 @@ def _plans(plan: SlicePlan | str | os.PathLike[str]) -> tuple[str, dict[str, Tra
     document = _document(plan)
     if document is None:
         raise TableError(f"{os.fspath(plan)} is no slice plan; save one that was made by a column")
-    try:
+    with plan_errors(plan):
         made = {one["name"]: one["plan"] and Transfer.from_dict(one["plan"]["transfer"]) for one in document["slices"]}
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
-        raise TableError(
-            f"{os.fspath(plan)} cannot be used as a slice plan ({type(error).__name__}: {error})"
-        ) from None
-    return document["by"], made
+        return document["by"], made
 
 
 def _document(path: str | os.PathLike[str]) -> Mapping[str, Any] | None:
