@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ratewise.design.options import Money, Options, _binned, _floor, floor_share
+from ratewise.design.options import Money, Options, _binned, floor_share, least_root
 
 from .worlds import MONEY, burnt_in, varying
 
@@ -32,7 +32,7 @@ def judge(given, u):
     Rates have the floor, are at least what the burn-in gave, and at most 1.
     """
     values, w = _binned(u)
-    shape = np.maximum(np.sqrt(values), _floor(np.sqrt(values), w, floor_share(given.known.strong.size)))
+    shape = np.maximum(np.sqrt(values), least_root(np.sqrt(values), w, floor_share(given.known.strong.size)))
 
     def of(scale, items):
         scale, items = np.atleast_1d(scale)[:, None], np.atleast_1d(items)[:, None]
@@ -67,7 +67,7 @@ def test_no_other_scale_and_number_of_items_is_better_for_the_money():
         assert given.bought < items <= given.pool
         values, w = _binned(u)
         at_floor = np.clip(scale * np.sqrt(values), floor, 1)
-        low = scale * _floor(np.sqrt(values), w, floor_share(given.known.strong.size))
+        low = scale * least_root(np.sqrt(values), w, floor_share(given.known.strong.size))
         assert floor == pytest.approx(min(max(low, given.least / items), 1))
         assert np.dot(w, at_floor) * given.money.strong_cost * items <= given.worth * (1 + 1e-9)
         over.append(found / best_of_all(given, of, scale))
@@ -94,9 +94,9 @@ def test_the_floor_is_a_share_of_the_mean_with_it(share):
         root = np.sort(rng.exponential(size=n) * (rng.random(n) < 0.8))
         w = rng.random(n)
         w /= w.sum()
-        low = _floor(root, w, share)
+        low = least_root(root, w, share)
         assert low == pytest.approx(share * np.dot(w, np.maximum(root, low)), rel=1e-9, abs=1e-15)
-    assert _floor(np.array([1.0, 2.0, 4.0]), np.full(3, 1 / 3), 1.0) == pytest.approx(4.0)  # one rate for all
+    assert least_root(np.array([1.0, 2.0, 4.0]), np.full(3, 1 / 3), 1.0) == pytest.approx(4.0)  # one rate for all
 
 
 def test_a_given_u_is_believed_only_if_it_beats_one_rate_for_all():

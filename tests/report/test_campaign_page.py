@@ -97,7 +97,7 @@ def test_a_judge_on_another_scale_differs_by_what_is_learned(tmp_path):
     made, _ = campaign(tmp_path / "c", scale=100.0)
     with made.look() as now:
         found = findings.differences(now)
-        looked, f = now.state.history.looked, learned_rating(now.state.history.seen).values
+        looked, f = now.state.history.looked, learned_rating(now.state.history.seen)[0]
     known = ~np.isnan(looked.x.weak) & ~np.isnan(looked.values[:, -1])
     order = np.argsort(-np.where(known, np.abs(looked.values[:, -1] - f), -1.0), kind="stable")[:10]
     assert [(one.weak, one.strong) for one in found] == [(looked.x.weak[i], looked.values[i, -1]) for i in order]

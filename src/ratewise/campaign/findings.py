@@ -71,7 +71,7 @@ def differences(now: Snapshot) -> tuple[Difference, ...]:
     if weak[known].min() < now.spec.scale.low or weak[known].max() > now.spec.scale.high:
         if seen is None or np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
             return ()
-        against = learned_rating(seen).values
+        against = learned_rating(seen)[0]
     gap = np.where(known, np.abs(strong - against), -1.0)
     order = np.argsort(-gap, kind="stable")[:MOST_DIFFERENCES]
     return tuple(_difference(now, int(i), weak, strong) for i in order if gap[i] > 0)

@@ -20,8 +20,8 @@ from ratewise.core.policy import gains, pooled_gain_per_cost
 from ratewise.core.ratings import Mask
 from ratewise.core.result import JsonRecord
 from ratewise.design.options import Money
-from ratewise.design.rounds import ROUNDING, LearnedRating, PooledDraw, RoundDraw, below_one, learned_rating
-from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Phase, Seen, times
+from ratewise.design.rounds import ROUNDING, PooledDraw, RoundDraw, below_one, learned_rating
+from ratewise.design.seen import FEWEST_TO_LEARN, LEAST_RATE, Phase, Seen, mass, times
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import ErrorModel, LearnedError
 from ratewise.learn.rating_model import RatingModel
@@ -238,10 +238,7 @@ class StepSeen:
 
     def mass_before(self, x: Covariates, said: Floats) -> Floats:
         """Σ T_j q_j(x) of all rounds so far, for any items."""
-        total = np.zeros((x.items, self.design.levels))
-        for phase in self.phases:
-            total = total + phase.items * _phase_rates(phase, x, said, total)
-        return total
+        return mass(self.phases, x, said, levels=(self.design.levels,))
 
     def joined(
         self, x: Covariates, said: Floats, strong: Floats, rule: StepRule, own: Floats, *, rates: Floats | None = None
@@ -249,7 +246,7 @@ class StepSeen:
         """One more round; `own` are rates of the labels so far by a rule made without each, labels × steps."""
         phase = Phase(x.items, rule)
         before = self.mass_before(x, said)
-        earlier = _phase_rates(phase, self.x, self.said, self.mass)
+        earlier = phase.rates(self.mass, self.x, self.said)
         if own.size:
             earlier[np.flatnonzero(self.labelled)] = rule.scaled(own.reshape(-1, self.design.levels))
         now = rule.rates(x, said, before) if rates is None else rates
@@ -270,22 +267,17 @@ class StepSeen:
             out.append(Seen(x, self.strong[rows], (), rates[rows] * rows.size))
         return tuple(out)
 
-    def chained(self, clusters: Codes | None = None) -> LearnedRating:
-        """f of every level in the raters' place, each label's from the others."""
+    def chained(self, clusters: Codes | None = None) -> tuple[Floats, float]:
+        """f of every level in the raters' place, each label's from the others; and how learning widens the variance."""
         f, factor = np.full((self.items, self.design.levels), np.nan), 1.0
         for level, view in enumerate(self.views):
             rows = self.reached(level)
             if level and np.count_nonzero(view.labelled) < FEWEST_TO_LEARN:
                 f[rows, level] = f[rows, level - 1]  # nothing to learn from
                 continue
-            rating = learned_rating(view, None if clusters is None else clusters[rows])
-            f[rows, level] = rating.values
-            factor = rating.factor if level == 0 else factor
-        return LearnedRating(f, factor)
-
-
-def _phase_rates(phase: Phase[StepRule], x: Covariates, said: Floats, before: Floats) -> Floats:
-    return np.ones_like(before) if phase.rule is None else phase.rule.rates(x, said, before)
+            f[rows, level], widening = learned_rating(view, None if clusters is None else clusters[rows])
+            factor = widening if level == 0 else factor
+        return f, factor
 
 
 def pooled_steps(seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes | None = None) -> PooledDraw:
@@ -294,13 +286,12 @@ def pooled_steps(seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes 
     `reached` says who was asked at each step but the last, `asked` at the last one. An answer that did not come is that
     of the level before.
     """
-    rating = seen.chained(clusters)
-    f = rating.values.copy()
+    f, factor = seen.chained(clusters)
     for level in range(1, f.shape[1]):
         gap = reached[:, level - 1] & np.isnan(f[:, level])
         f[gap, level] = f[gap, level - 1]
     rates = below_one(seen.rates(), np.column_stack([reached, asked]))
-    return PooledDraw(f, np.minimum.accumulate(rates, axis=1), asked, rating.factor)
+    return PooledDraw(f, np.minimum.accumulate(rates, axis=1), asked, factor)
 
 
 # Draws. One random number serves all steps, so that they are nested

@@ -10,7 +10,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate
 from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
-from ratewise.design.seen import LEAST_RATE, Learned, Seen, mass, phase_rates
+from ratewise.design.seen import LEAST_RATE, Learned, Seen, mass
 
 _FALSE_ALARM = 1e-3
 _HEAVY = 0.1  # a single label that moves the estimate by this share of its interval is worth a word
@@ -111,11 +111,11 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
     """A chi-squared test of equal mean residuals, each label weighted as a sample of all items would be."""
     starts = np.cumsum([0, *(phase.items for phase in seen.phases)])
     phase = np.searchsorted(starts, np.flatnonzero(seen.labelled), side="right") - 1
-    residual, groups = known.residual, []
-    for k in range(len(seen.phases)):
+    residual, groups, x = known.residual, [], seen.x.rows(seen.labelled)
+    for k, each in enumerate(seen.phases):
         here = phase == k
         if np.count_nonzero(here) >= 10:
-            drawn = 1.0 / _phase_rates(seen, k)[here]
+            drawn = 1.0 / np.maximum(each.rates(mass(seen.phases[:k], x), x), LEAST_RATE)[here]
             mean = float(np.dot(drawn, residual[here]) / drawn.sum())
             spread = float(np.dot(drawn**2, (residual[here] - mean) ** 2)) / float(drawn.sum()) ** 2
             if spread > 0:
@@ -126,9 +126,3 @@ def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:
     overall = float((means / variances).sum() / (1 / variances).sum())
     statistic = float(((means - overall) ** 2 / variances).sum())
     return float(special.chdtrc(len(groups) - 1, statistic)) if math.isfinite(statistic) else None
-
-
-def _phase_rates(seen: Seen, k: int) -> Floats:
-    """Rates that the labelled items would have had in phase k."""
-    x = seen.x.rows(seen.labelled)
-    return np.maximum(phase_rates(seen.phases[k], x, mass(seen.phases[:k], x)), LEAST_RATE)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
-from ratewise.core.policy import Policy, optimal_policy
+from ratewise.core.policy import Policy, Problem, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
 from ratewise.design.seen import Learned, Rule, Seen
 from ratewise.learn.covariates import Covariates
@@ -198,7 +198,7 @@ class Options:
         values, weights = _binned(u)
         known, money = self.known, self.money
         root = np.sqrt(values)
-        low = _floor(root, weights, floor_share(known.strong.size))
+        low = least_root(root, weights, floor_share(known.strong.size))
         root = np.maximum(root, low)
         share = float(np.dot(weights, values / root) / np.dot(weights, root)) if root[0] > 0 else 1.0
         believed = share * root**2
@@ -216,7 +216,11 @@ class Options:
         assert policy.items is not None
         items = policy.items
         if policy.pool_limited:
-            whole = _scale_for(labels - c * items, scale, items, root, weights, self.least)
+            spread = Problem(root, weights * items, 1.0, c * items, min(self.least / items, 1.0))  # whole pool's labels
+            if spread.cost(scale) > labels:
+                whole = spread.scale_for_cost(labels, low=0.0) if spread.cost(0.0) < labels else 0.0
+            else:
+                whole = scale
             # Where the burn-in gave some items too much, the whole pool may be more than pays for the others.
             scale = max(whole, best(None)[0]) if whole < scale and c > 0 else whole
         items = _items_for(labels, c, items, np.minimum(scale * root, 1.0), weights, self.least)
@@ -240,12 +244,14 @@ def _first_unless_beaten(gain: Floats) -> tuple[int, NDArray[np.intp]]:
     return int(np.argmax(np.where(sure, total, -np.inf))), np.asarray(np.argmax(each, axis=0))
 
 
-def _floor(rising: Floats, weights: Floats, share: float) -> float:
-    """The least of all numbers for which max(number, least) has a mean of least/share: their largest for a share of 1.
+def least_root(root: Floats, weights: Floats, share: float) -> float:
+    """The L with L = share · E[max(root, L)]: no root raised to it is below this share of the mean of the result.
 
-    If the first k are raised to it, it is share·(what the others add)/(1 − share·weight of the k): right for the k
-    where it lies between the last one raised and the first one that is not.
+    If the first k are raised to L, it is share·(what the others add)/(1 − share·weight of the k): right for the k
+    where it lies between the last one raised and the first one that is not. For a share of 1 it is the largest root.
     """
+    order = np.argsort(root, kind="stable")
+    rising, weights = root[order], weights[order] / weights.sum()
     raised = np.concatenate([[0.0], np.cumsum(weights)])
     others = np.concatenate([np.cumsum((weights * rising)[::-1])[::-1], [0.0]])
     room = 1.0 - share * raised
@@ -265,21 +271,6 @@ def _items_for(labels: float, cost: float, most: float, rates: Floats, weights: 
     return items
 
 
-def _scale_for(labels: float, most: float, items: float, root: Floats, weights: Floats, least: float) -> float:
-    """The scale with E[max(min(scale·root, 1)·T, least)] = labels, or `most` if less; 0 where `least` is too much."""
-
-    def fits(scale: float) -> bool:
-        return float(np.dot(weights, np.maximum(np.minimum(scale * root, 1.0) * items, least))) <= labels
-
-    if fits(most):
-        return most
-    low, high = 0.0, most
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
 def floor_share(labels: int, *, highest: float = _HIGHEST_FLOOR) -> float:
     """Least rate as a share of the mean rate: 0.7 up to 100 labels, a half with 200, a tenth from 5,000 on."""
     return min(max(DEFAULT_FLOOR_SHARE, _FLOOR_LABELS / math.sqrt(labels)), highest)
@@ -292,12 +283,6 @@ def _binned(u: Floats) -> tuple[Floats, Floats]:
     edges = np.linspace(0, u.size, _BINS + 1).astype(np.intp)
     counts = np.diff(edges)
     return np.add.reduceat(np.sort(u), edges[:-1]) / counts, counts / u.size
-
-
-def least_root(root: Floats, weights: Floats, share: float) -> float:
-    """The least number that roots are raised to, so that none is below this share of the mean of the result."""
-    order = np.argsort(root, kind="stable")
-    return _floor(root[order], weights[order] / weights.sum(), share)
 
 
 def _even_and_sharp(known: Learned, around: Covariates) -> tuple[Options, LearnedError, LearnedError]:

@@ -146,7 +146,11 @@ def plan_round(
         variance = known.variance / (labels + money.left / money.strong_cost)  # of strong ratings alone
         ratio = best.variance / variance
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
-        worth_it = money.weak_cost == 0 or ratio < _WORTH_BUYING - _DOUBT * _standard_error(best, known) ** 2
+        total = known.variance + known.mean(best.added)
+        doubt = (
+            float(best.added.std()) / math.sqrt(best.added.size) / total
+        )  # standard error of the error, relative to it
+        worth_it = money.weak_cost == 0 or ratio < _WORTH_BUYING - _DOUBT * doubt**2
         if enough or not worth_it:
             more = 0  # of the start: buying strong ratings alone cannot be undone
             if not enough and _worth_another_look(known, best, money, labels):
@@ -157,7 +161,7 @@ def plan_round(
             return NextRound(
                 "base", None, spend, items, weak=more > 0, expected_ratio=ratio, expected_variance=variance
             )  # fmt: skip
-    spend = min(_spend(seen, way.money), most)
+    spend = min(doubled_spend(way.money, int(np.count_nonzero(seen.labelled)), each=money.strong_cost), most)
     whole = nearly_all(way.best.items, seen.items, money) or not way.weak
     return NextRound(
         "random" if best.error.kind == "constant" else "active", best.rule(known, seen.items, weak=way.weak), spend,
@@ -230,18 +234,7 @@ def _own_rates(way: Options, seen: Seen) -> Floats:
     return way.of_labels(rates)
 
 
-def _standard_error(option: Candidate, known: Learned) -> float:
-    """Standard error of the expected error, relative to it: how far the labels' residuals scatter."""
-    total = known.variance + known.mean(option.added)
-    return float(option.added.std()) / math.sqrt(option.added.size) / total
-
-
 # How much, and how many
-
-
-def _spend(seen: Seen, money: Money) -> float:
-    """Money for this round: as much as was spent so far, or everything where little would remain."""
-    return doubled_spend(money, int(np.count_nonzero(seen.labelled)), each=money.strong_cost)
 
 
 def doubled_spend(money: Money, so_far: float, *, each: float = 1) -> float:
@@ -338,16 +331,8 @@ def _whole(money: float, price: NDArray[np.float64]) -> float:
 # The estimate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedRating:
-    """f of all items (× levels for a chain), each label's from the others; learning it widens the variance."""
-
-    values: Floats
-    factor: float  # on the variance
-
-
-def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
-    """f in the weak rating's place; with clusters, each label's f comes from the labels of the others."""
+def learned_rating(seen: Seen, clusters: Codes | None = None) -> tuple[Floats, float]:
+    """f of all items, each label's from the others (or other clusters); and how learning it widens the variance."""
     use = seen.labelled
     if clusters is None:
         known = seen.learned
@@ -357,7 +342,7 @@ def learned_rating(seen: Seen, clusters: Codes | None = None) -> LearnedRating:
         f = cluster_fitted_rating(seen.x, seen.strong, 1.0 / seen.rates(), clusters)
     labels = int(np.count_nonzero(use))
     binary = rating_bounds(seen.strong[use])[1]
-    return LearnedRating(f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0)))
+    return f, 1.0 + _LEARNING_LABELS / (labels + (_EXACT_LABELS if binary else 0.0))
 
 
 def below_one(rates: Floats, asked: Mask) -> Floats:
@@ -385,8 +370,7 @@ def pooled_draw(seen: Seen, *, missing: Mask | None = None, clusters: Codes | No
     elif np.count_nonzero(use) < FEWEST_TO_LEARN:
         f = seen.x.weak
     else:
-        rating = learned_rating(seen, clusters)
-        f, factor = rating.values, rating.factor
+        f, factor = learned_rating(seen, clusters)
         rates = below_one(rates, asked)
     return PooledDraw(f, rates, asked, float(factor))
 

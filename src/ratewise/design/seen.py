@@ -4,9 +4,10 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -87,6 +88,11 @@ class Phase(Generic[R_co]):
     def by_features(self) -> bool:
         """Whether the rule goes by what is known about all items at no cost."""
         return self.rule is not None and not self.weak
+
+    def rates(self, before: Floats, *known: Any) -> Floats:
+        """Rates of items by what is known of them, earlier phases having spent `before` on each."""
+        rule: Any = self.rule
+        return np.ones_like(before) if rule is None else np.asarray(rule.rates(*known, before))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +181,8 @@ class Seen:
         A phase that goes by the features alone leaves weak ratings that were bought before it out of everything.
         """
         old, x = (self.without_weak(), x.without_weak()) if phase.by_features else (self, x)
-        earlier = phase_rates(phase, old.x, self.mass)
-        now = phase_rates(phase, x, before) if rates is None else rates
+        earlier = phase.rates(self.mass, old.x)
+        now = phase.rates(before, x) if rates is None else rates
         if own is not None and own.size:
             earlier[np.flatnonzero(self.labelled)[: own.size]] = own
         earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
@@ -185,17 +191,12 @@ class Seen:
         return Seen(old.x.joined(x), labels, phases, earned, chances)
 
 
-def mass(phases: tuple[Phase[Rule], ...], x: Covariates) -> Floats:
-    """Σ T_j π_j(x) over phases, each rule told what came before it."""
-    total = np.zeros(x.items)
+def mass(phases: Sequence[Phase[Any]], x: Covariates, *said: Floats, levels: tuple[int, ...] = ()) -> Floats:
+    """Σ T_j π_j of any items over phases, each rule told what came before it; items × `levels` for a chain."""
+    total = np.zeros((x.items, *levels))
     for phase in phases:
-        total = total + phase.items * phase_rates(phase, x, total)
+        total = total + phase.items * phase.rates(total, x, *said)
     return total
-
-
-def phase_rates(phase: Phase[Rule], x: Covariates, before: Floats) -> Floats:
-    """π of items on which earlier phases would have spent `before`."""
-    return np.ones(x.items) if phase.rule is None else phase.rule.rates(x, before)
 
 
 # What is learned
