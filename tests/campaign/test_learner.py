@@ -230,7 +230,7 @@ def test_notes_tell_who_taught_and_whether_it_still_fits(releases):
 def test_the_teacher_is_part_of_the_record(releases):
     _, autumn = releases
     with autumn.look() as now:
-        kept = Teacher.from_json(now.store.meta("teacher"))
+        kept = Teacher.from_dict(json.loads(now.store.meta("teacher")))
     assert kept.campaign == "spring"
     assert kept.strong.size > 20
 

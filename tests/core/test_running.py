@@ -69,7 +69,7 @@ def test_every_stop_is_the_estimate_of_a_pool(tuned, shift, pool):
     value, error, labels, _ = one_by_one(*data, stops, tuned=tuned, pool_size=pool)
     np.testing.assert_allclose(found.value, value, rtol=1e-9)
     np.testing.assert_array_equal(found.labels, labels)
-    # Var(H) must be around the estimate, as in core.intervals._second_moment, not around the ratio mean.
+    # Var(H) must be around the estimate, as in core.intervals.spread, not around the ratio mean.
     np.testing.assert_allclose(np.sqrt(found.variance), error, rtol=1e-9)
 
 

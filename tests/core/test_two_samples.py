@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.two_samples import Half, difference_interval, one_draw, pool_covariance, shared_covariance
+from ratewise.core.two_samples import Half, difference_interval, looks_like_one_draw, pool_covariance, shared_covariance
 
 
 def wilson(x, n, z=1.959963985):
@@ -86,8 +86,7 @@ def test_the_covariance_of_two_pools_is_that_of_their_errors(one, looked):
     for _ in range(1500):
         (a, b), both = halves(rng, one=one, looked=looked)
         errors.append(both)
-        rows = np.arange(a.strong.size)
-        found.append(pool_covariance(a, b, (rows, rows)).value)
+        found.append(pool_covariance(a, b, a, b, one_draw=looks_like_one_draw(a, b)))
     products = np.prod(errors, axis=1)
     gap, chance = np.mean(found) - products.mean(), math.hypot(products.std(), np.std(found)) / math.sqrt(1500)
     assert abs(gap) < 3.9 * chance
@@ -99,14 +98,13 @@ def test_the_covariance_of_two_pools_is_that_of_their_errors(one, looked):
 
 def test_one_draw_is_told_from_two():
     rng = np.random.default_rng(4)
-    assert all(one_draw(*halves(rng, one=True)[0]) for _ in range(200))
-    assert not any(one_draw(*halves(rng, one=False)[0]) for _ in range(200))
+    assert all(looks_like_one_draw(*halves(rng, one=True)[0]) for _ in range(200))
+    assert not any(looks_like_one_draw(*halves(rng, one=False)[0]) for _ in range(200))
 
 
 def test_the_same_draw_of_the_same_ratings_has_its_variance():
     (a, _), _ = halves(np.random.default_rng(5), one=True)
-    rows = np.arange(400)
     use = ~np.isnan(a.strong)
     f = a.contributions - (a.contributions - a.strong) / (1 - a.rates)
     drawn = (a.strong - f)[use] ** 2 * ((1 - a.rates) / a.rates**2)[use]
-    assert pool_covariance(a, a, (rows, rows)).value == pytest.approx(drawn.sum() / 400**2)
+    assert pool_covariance(a, a, a, a, one_draw=True) == pytest.approx(drawn.sum() / 400**2)

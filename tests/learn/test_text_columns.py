@@ -41,6 +41,6 @@ def test_texts_of_two_tables_do_not_mix() -> None:
 
 def test_rows_come_back_bit_for_bit_from_json() -> None:
     columns = TextColumns.of(np.random.default_rng(2).standard_normal((6, 3)))[np.array([4, 0, 4])]
-    again = TextColumns.unpacked(json.loads(json.dumps(columns.packed())))
+    again = TextColumns.from_dict(json.loads(json.dumps(columns.to_dict())))
     np.testing.assert_array_equal(again.dense(), columns.dense())
     assert (again.columns, again.index.size) == (3, 3)

@@ -91,7 +91,7 @@ class Facts:
         return cls(
             items, Parts(json.loads(columns or "{}")), tuple(json.loads(prices or "[]")),
             None if strata is None else Inputs.from_json(strata), None if start is None else Start.from_json(start),
-            None if taught is None else Teacher.from_json(taught), int(pool or items),
+            None if taught is None else Teacher.from_dict(json.loads(taught)), int(pool or items),
         )  # fmt: skip
 
 

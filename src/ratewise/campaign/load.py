@@ -296,7 +296,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         order, extra = begun[0].order(begun[1], keys.turn), {"start": begun[0].to_json()}
         notes.append(begun[0].summary())
     if lesson is not None:
-        extra["teacher"] = lesson.teacher.to_json()
+        extra["teacher"] = json.dumps(lesson.teacher.to_dict(), allow_nan=False)
         notes.append(
             f"{lesson.teacher.strong.size:,} labels of the campaign {lesson.teacher.campaign!r} teach this one"
         )

@@ -65,20 +65,6 @@ class StrataProblem:
     fixed: Floats | None = None
     alone: bool = True
 
-    def check(self) -> None:
-        """Raises where looking at some stratum costs nothing, so that no best number exists."""
-        if not (self.a.max() > 0 or (self.u.max() > 0 and self.fixed is not None)):
-            raise PolicyError("no stratum has any variance; there is nothing to choose")
-        endless = np.isinf(self.N) & (self._free | (self.alone & (self.c_h == 0) & (self.a > 0)))
-        if endless.any():
-            raise PolicyError(
-                f"looking at items of stratum {int(np.argmax(endless))} costs nothing, so there is no best number of "
-                "them; give sizes (how many there are) or a floor"
-            )
-
-    def lost(self, estimand: str) -> float:
-        return float((self.P**2 * self.a / self.N).sum()) if estimand == "pool" else 0.0
-
     # Rates within strata
 
     @cached_property
@@ -121,7 +107,7 @@ class StrataProblem:
         return Numbers(T, scale, weak, self._mean(pi), self._mean(added))
 
     @cached_property
-    def _free(self) -> Mask:
+    def free(self) -> Mask:
         """Strata where looking costs nothing and still helps, so that all their items are taken."""
         still = (self._inner == 0) & (self.floor == 0) if self.fixed is None else np.zeros(self.P.size, dtype=np.bool_)
         helps = (self.a > 0) | (self._mean(self.u) > 0)
@@ -145,7 +131,7 @@ class StrataProblem:
         n = self._numbers(np.zeros(self.P.size), self._inner)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             T = self.P * np.sqrt((self.a + n.added) / (lam * (self.c_g + self.c_h * n.rate)))
-            T = np.where(self._free, math.inf, T)
+            T = np.where(self.free, math.inf, T)
             limited = np.clip(T, self.least, self.N)
             if self.fixed is not None or np.array_equal(limited, T):
                 return replace(n, T=limited)
@@ -319,15 +305,31 @@ def choose_inputs(
         N, f, np.minimum(_per_stratum(least, a.size, name="least"), N),
         fixed=None if rates is None else _rates(rates, a.size), alone=strong_alone and rates is None,
     )  # fmt: skip
-    strata.check()
+    if not (strata.a.max() > 0 or (u.max() > 0 and strata.fixed is not None)):
+        raise PolicyError("no stratum has any variance; there is nothing to choose")
+    endless = np.isinf(N) & (strata.free | (strata.alone & (strata.c_h == 0) & (strata.a > 0)))
+    if endless.any():
+        raise PolicyError(
+            f"looking at items of stratum {int(np.argmax(endless))} costs nothing, so there is no best number of "
+            "them; give sizes (how many there are) or a floor"
+        )
+    lost = float((P**2 * strata.a / N).sum()) if estimand == "pool" else 0.0
+    planned = budget is not None or target_se is not None
     if budget is not None:
-        return _choice(strata, solved(strata, number(budget, name="budget", above=0), money=True), estimand)
-    if target_se is not None:
-        wanted = number(target_se, name="target_se", above=0) ** 2 + strata.lost(estimand)
-        return _choice(strata, solved(strata, wanted, money=False), estimand)
-    if not strata.unlimited:
+        n = solved(strata, number(budget, name="budget", above=0), money=True)
+    elif target_se is not None:
+        n = solved(strata, number(target_se, name="target_se", above=0) ** 2 + lost, money=False)
+    elif strata.unlimited:
+        n = strata.best(1.0)
+    else:
         raise InputError("sizes and least need a budget or a target standard error; give one of them")
-    return _choice(strata, strata.best(1.0), estimand, planned=False)
+    total, cost, spread = float(n.T.sum()), float(strata.costs(n).sum()), float(strata.variances(n).sum())
+    return InputChoice(
+        probabilities=P, sampling=n.T / total, rates=n.rate, scales=n.scale, buys_weak=n.weak,
+        cost_per_item=cost / total, variance_per_item=spread * total, error_times_budget=cost * spread,
+        items=n.T if planned else None, used_up=n.T >= N, spend=cost if planned else None,
+        expected_se=math.sqrt(max(spread - lost, 0.0)) if planned else None,
+    )  # fmt: skip
 
 
 # What was told
@@ -381,14 +383,3 @@ def _errors(error: ArrayLike | Sequence[ArrayLike], n: int, *, alike: bool) -> t
     if alike:
         parts = [np.array([part.mean()]) for part in parts]
     return np.concatenate(parts), np.repeat(np.arange(n, dtype=np.intp), [part.size for part in parts])
-
-
-def _choice(strata: StrataProblem, n: Numbers, estimand: str, *, planned: bool = True) -> InputChoice:
-    """The choice in words."""
-    total, cost, variance = float(n.T.sum()), float(strata.costs(n).sum()), float(strata.variances(n).sum())
-    return InputChoice(
-        probabilities=strata.P, sampling=n.T / total, rates=n.rate, scales=n.scale, buys_weak=n.weak,
-        cost_per_item=cost / total, variance_per_item=variance * total, error_times_budget=cost * variance,
-        items=n.T if planned else None, used_up=n.T >= strata.N, spend=cost if planned else None,
-        expected_se=math.sqrt(max(variance - strata.lost(estimand), 0.0)) if planned else None,
-    )  # fmt: skip

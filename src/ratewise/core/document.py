@@ -209,7 +209,7 @@ def _markdown(part: Part) -> str:
             return f"{'#' * level} {escaped(text)}"
         case Sentence(text, _, lead, code):
             said = (f"**{escaped(lead)}**" if lead else "") + escaped(text)
-            return f"{said} {_span(code)}" if code else said
+            return f"{said} `{_without_fences(code)}`" if code else said
         case Bullets(lines):
             return "\n".join(f"- {escaped(line)}" for line in lines)
         case Code(text):
@@ -230,10 +230,6 @@ def _markdown_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     lines = [" | ".join(map(escaped, line)) for line in (titles, *rows)]
     lines.insert(1, " | ".join(["---", *["---:"] * (len(titles) - 1)]))
     return "\n".join(f"| {line} |" for line in lines)
-
-
-def _span(code: str) -> str:
-    return f"`{_without_fences(code)}`"
 
 
 def _without_fences(text: str) -> str:

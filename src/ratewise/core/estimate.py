@@ -101,37 +101,6 @@ def both_ends(bounds: tuple[float | None, float | None] | None) -> tuple[float, 
     return None if low is None or high is None else (low, high)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """How to estimate, and what that means for these items: the pool's size, and the clusters that they come in."""
-
-    how: EstimateOptions
-    pool_size: float  # inf: the population
-    clusters: int | None = None  # how many, where any were named
-    codes: Codes | None = None  # of the clusters; none where they change nothing, or where there is but one
-    note: str = ""  # on the clusters
-
-    @classmethod
-    def of(cls, data: Ratings, how: EstimateOptions) -> "Case":
-        N = pool_of(how.estimand, how.pool_size, data.items)
-        if data.clusters is None:
-            return cls(how, N)
-        if how.interval == "anytime":
-            raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
-        codes = cluster_codes(data.clusters, data.rows)
-        count = int(codes.max()) + 1
-        many = f"{count:,} cluster{'s' if count > 1 else ''}"
-        if count == data.items > 1:
-            return cls(how, N, count, note=f"{many}; each is a single item, so they change nothing")
-        if data.items == N:
-            note = f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
-            return cls(how, N, count, note=note)
-        if count == 1:
-            note = f"{many}; an interval needs at least two, because items of one cluster are alike"
-            return cls(how, N, 1, note=note)
-        return cls(how, N, count, codes, f"{many}; the interval counts them, not items")
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate(Result):
     """The estimate, its interval, and what they rest on. Undefined is `None` with a reason in `notes`, never 0."""
@@ -226,27 +195,44 @@ def estimate_rated(rated: Ratings, how: EstimateOptions = DEFAULTS) -> Estimate:
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
     cluster; every item its own cluster gives what no clusters give.
     """
-    data = rated.checked()
-    case = Case.of(data, how)
-    return with_missing(data, how, lambda filled: _estimate(filled, case))
+    return with_missing(rated.checked(), how, lambda filled: _estimate(filled, how))
 
 
-def _estimate(data: Ratings, case: Case) -> Estimate:
-    how = case.how
-    kind, *notes = interval_kind(data, case)
-    method, lines = fitted_lines(data, replace(how, method="difference") if kind == "anytime" else how, case.codes)
+def _clusters(data: Ratings, how: EstimateOptions, pool_size: float) -> tuple[int | None, Codes | None, str]:
+    """How many clusters were named, a note on them, and their codes where there are several that change something."""
+    if data.clusters is None:
+        return None, None, ""
+    if how.interval == "anytime":
+        raise InputError("the anytime interval goes item by item and knows no clusters; leave out one of the two")
+    codes = cluster_codes(data.clusters, data.rows)
+    count = int(codes.max()) + 1
+    many = f"{count:,} cluster{'s' if count > 1 else ''}"
+    if count == data.items > 1:
+        return count, None, f"{many}; each is a single item, so they change nothing"
+    if data.items == pool_size:
+        return count, None, f"{many}; they change nothing: the whole pool was looked at, and drawn item by item"
+    if count == 1:
+        return 1, None, f"{many}; an interval needs at least two, because items of one cluster are alike"
+    return count, codes, f"{many}; the interval counts them, not items"
+
+
+def _estimate(data: Ratings, how: EstimateOptions) -> Estimate:
+    N = pool_of(how.estimand, how.pool_size, data.items)
+    clusters, codes, cluster_note = _clusters(data, how, N)
+    kind, *notes = interval_kind(data, how, None if codes is None else clusters)
+    method, lines = fitted_lines(data, replace(how, method="difference") if kind == "anytime" else how, codes)
     f = lines.put(data.weak)
     delta = contributions.contributions(f, data)
-    s = spread(delta, f, data, pool_size=case.pool_size, codes=case.codes)
-    alone = case.clusters == 1 and case.pool_size > data.items
-    ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, case)
+    s = spread(delta, f, data, pool_size=N, codes=codes)
+    alone = clusters == 1 and data.items < N
+    ends, why = (None, None) if alone else interval_of(s, f, delta, data, kind, how, N)
     bounds = known_ends(data, how, kind)
     if how.bounds is not None and bounds is not None and ends is not None:
         ends = on_scale(ends, bounds)
-    if case.clusters is not None:
+    if clusters is not None:
         c = s.clustering
         told = f" (design effect {c.design_effect:.2f}, {s.degrees_of_freedom:.1f} degrees of freedom)" if c else ""
-        notes.append(case.note + told)
+        notes.append(cluster_note + told)
     strong = data.strong[data.labelled]
     return Estimate(
         value=s.value if kind != "score" or ends is None else min(max(s.value, ends[0]), ends[1]),
@@ -262,10 +248,10 @@ def _estimate(data: Ratings, case: Case) -> Estimate:
         method=method,
         interval_method=kind,
         estimand=how.estimand,
-        pool_size=None if math.isinf(case.pool_size) else case.pool_size,
+        pool_size=None if math.isinf(N) else N,
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
-        clusters=case.clusters,
+        clusters=clusters,
         notes=(*notes, *((why,) if why else ()), *(tail_note(s, data, kind, how) if ends else ())),
         contributions=delta,
     )
@@ -328,9 +314,8 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
 # Which interval an estimate gets, and whether there can be one
 
 
-def interval_kind(data: Ratings, case: Case) -> tuple[str, ...]:
-    """The kind of interval, and where `auto` chose it, why."""
-    how, clusters = case.how, case.clusters
+def interval_kind(data: Ratings, how: EstimateOptions, clusters: int | None) -> tuple[str, ...]:
+    """The kind of interval, and where `auto` chose it, why; `clusters` are those that it counts."""
     if how.interval == "anytime" and how.method not in ("auto", "difference"):
         raise InputError("the anytime interval needs method 'difference': tuning on later labels would void it")
     if how.interval != "auto":
@@ -344,7 +329,7 @@ def interval_kind(data: Ratings, case: Case) -> tuple[str, ...]:
         return "score", f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"
     elif data.labels < MANY_LABELS:
         kind, why = "t", f"there are fewer than {MANY_LABELS} labels ({data.labels})"
-    elif case.codes is not None and clusters is not None and clusters < MANY_LABELS:
+    elif clusters is not None and clusters < MANY_LABELS:
         kind, why = "t", f"there are fewer than {MANY_LABELS} clusters ({clusters})"
     else:
         kind, why = "normal", f"there are {data.labels} labels"
@@ -396,24 +381,22 @@ def needed_ends(data: Ratings, how: EstimateOptions, what: str) -> Interval:
 
 
 def interval_of(
-    s: Spread, f: Floats, delta: Floats, data: Ratings, kind: str, case: Case
+    s: Spread, f: Floats, delta: Floats, data: Ratings, kind: str, how: EstimateOptions, pool_size: float
 ) -> tuple[Interval | None, str | None]:
     """The ends, or none; and what there is to say about them."""
-    how = case.how
     if kind == "anytime":
         told = how.floor is not None
         why = None if told else "anytime: no floor was given, so the least rate seen is taken for it"
         return _anytime(delta, data, how), why
-    if how.estimand == "pool" and np.all(data.rates == 1) and case.pool_size == data.items:
+    if how.estimand == "pool" and np.all(data.rates == 1) and pool_size == data.items:
         return (s.value, s.value), "every item of the pool has its strong rating: the value is exact"
     if kind == "score":
         ends = known_ends(data, how, kind) or needed_ends(data, how, "the score interval")
         beyond = "beyond the scale: the end of the scale is shown instead"
         why = None if ends[0] <= s.value <= ends[1] else f"the unbiased estimate is {s.value:.4g}, {beyond}"
-        found = score_interval(
-            s, f, data, how.level, bounds=ends, pool_size=case.pool_size, factor=how.variance_factor
-        )  # fmt: skip
-        return found, why
+        return score_interval(
+            s, f, data, how.level, bounds=ends, pool_size=pool_size, factor=how.variance_factor
+        ), why  # fmt: skip
     s = widened(s, how.variance_factor)
     if data.labels < 2:
         return None, "one strong rating gives no interval; get at least two"

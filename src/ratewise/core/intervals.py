@@ -49,15 +49,22 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: 
     Population: s²_Δ / T. Pool: only the draw is random, T^{-2} Σ ξ (1−π)/π² (H − f)², plus V (1/T − 1/N) where
     only T of the pool's N items were looked at. `codes` number the clusters of items that are alike, at least two.
     """
-    T, value = data.items, data.mean(delta)
-    drawn, drawn_third = _drawn_variance(f, data), _drawn_third_moment(f, data) / data.items**3
+    T, value, pi = data.items, data.mean(delta), data.rates[:, -1]
+    residual = np.where(data.labelled[:, None], data.strong[:, None] - f, 0.0)
+    drawn = (residual**2 * data.step_odds()).sum(
+        axis=1
+    ) / pi  # Σ_k (H − f_{k−1})² (1/q_k − 1/q_{k−1}) ξ_K / q_K per item
+    # Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight
+    drawn_third = float((residual[:, -1] ** 3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum()) / T**3
     if math.isinf(pool_size):
         centred = delta - value
         variance = float(np.dot(data.each(centred), centred)) / max(T - 1, 1) / T
         third = float(data.each(centred**3).sum()) / T**3
         sampled = max(variance - float(drawn.sum()) / T**2, 0.0)
     else:
-        h = _second_moment(f, data, value)
+        weight = data.labelled / pi
+        squares = (np.where(data.labelled, data.strong, 0.0) - value) ** 2
+        h = float(np.dot(weight, squares) / max(weight.sum(), 1e-300))  # Var(H) by inverse rates, unbiased up to 1/n
         sampled = h * (1.0 / T - 1.0 / pool_size)
         variance = float(drawn.sum()) / T**2 + sampled
         centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
@@ -127,26 +134,6 @@ def widened(s: Spread, factor: float) -> Spread:
         drawn_third_moment=third * s.drawn_third_moment, centred=math.sqrt(factor) * s.centred,
         clustering=None if c is None else replace(c, item_variance=factor * c.item_variance),
     )  # fmt: skip
-
-
-def _drawn_variance(f: Floats, data: Ratings) -> Floats:
-    """Σ_k (H − f_{k−1})² (1/q_k − 1/q_{k−1}) ξ_K / q_K per item: the variance that the draw adds."""
-    residual = np.where(data.labelled[:, None], data.strong[:, None] - f, 0.0)
-    return np.asarray((residual**2 * data.step_odds()).sum(axis=1) / data.rates[:, -1])
-
-
-def _drawn_third_moment(f: Floats, data: Ratings) -> float:
-    """Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight."""
-    pi = data.rates[:, -1]
-    residual = np.where(data.labelled, data.strong - f[:, -1], 0.0)
-    return float((residual**3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum())
-
-
-def _second_moment(f: Floats, data: Ratings, value: float) -> float:
-    """Var(H), estimated without bias up to 1/n: the mean of (H − θ)² by inverse rates."""
-    weight = data.labelled / data.rates[:, -1]
-    h = np.where(data.labelled, data.strong, 0.0)
-    return float(np.dot(weight, (h - value) ** 2) / max(weight.sum(), 1e-300))
 
 
 def _degrees_of_freedom(sampled: float, drawn: Floats, data: Ratings, *, sampled_df: float) -> float:

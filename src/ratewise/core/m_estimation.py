@@ -155,17 +155,11 @@ def _start(X: Matrix, loss: Loss, terms: RectifiedTerms) -> Floats:
     return constant * np.linalg.solve(gram(X, np.ones(n)), ones)
 
 
-def _logit(mean: float) -> float:
-    return float(special.logit(min(max(mean, 0.01), 0.99)))
-
-
-def _logistic_curvature(eta: Floats) -> Floats:
-    p = special.expit(eta)
-    return np.asarray(p * (1 - p))
-
-
 LINEAR = Loss("linear", lambda eta, y: eta - y, np.ones_like, lambda mean: mean)
-LOGISTIC = Loss("logistic", lambda eta, y: special.expit(eta) - y, _logistic_curvature, _logit)
+LOGISTIC = Loss(
+    "logistic", lambda eta, y: special.expit(eta) - y, lambda eta: np.asarray(special.expit(eta) * special.expit(-eta)),
+    lambda mean: float(special.logit(min(max(mean, 0.01), 0.99))),
+)  # fmt: skip
 POISSON = Loss("Poisson", lambda eta, y: np.exp(eta) - y, np.exp, lambda mean: math.log(max(mean, 1e-3)))
 
 LOSSES: dict[str, Loss] = {"linear": LINEAR, "logistic": LOGISTIC, "poisson": POISSON}

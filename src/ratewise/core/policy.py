@@ -96,7 +96,13 @@ def optimal_policy(
     u = finite(error, name="error", minimum=0)
     choice(estimand, ESTIMANDS, name="estimand")
     c_g, c_h = _costs(u, weak_cost, strong_cost)
-    w = None if weights is None else _weights(weights, u.shape[0])
+    w = None if weights is None else finite(weights, name="weights", minimum=0)
+    if w is not None:
+        if w.shape != u.shape[:1]:
+            raise InputError(f"weights must be one per item ({u.shape[0]}); got shape {w.shape}")
+        if w.sum() <= 0:
+            raise InputError("weights must have a positive sum; all are 0")
+        w = w / w.sum()
     if budget is not None and target_se is not None:
         raise InputError(Message(f"give {argument('budget')} or {argument('target_se')}, not both"))
     if estimand == "pool" and pool_size is None:
@@ -422,16 +428,6 @@ def _step_costs(costs: Sequence[ArrayLike], n: int) -> Floats:
     if any(c.shape not in ((), (n,)) for c in columns):
         raise InputError(f"each step's strong_cost must be one number or one per item ({n})")
     return np.stack([np.broadcast_to(c, (n,)) for c in columns], axis=1)
-
-
-def _weights(weights: ArrayLike, n: int) -> Floats:
-    w = finite(weights, name="weights", minimum=0)
-    if w.shape != (n,):
-        raise InputError(f"weights must be one per item ({n}); got shape {w.shape}")
-    total = float(w.sum())
-    if total <= 0:
-        raise InputError("weights must have a positive sum; all are 0")
-    return w / total
 
 
 def _root_gain_per_cost(u: Floats, c_h: Floats) -> tuple[Floats, Mask | None]:

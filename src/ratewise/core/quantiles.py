@@ -76,7 +76,7 @@ def estimate_quantile(
         interval_method="test inversion",
         estimand=estimand,
         notes=() if why is None else (why,),
-        contributions=_contributions(data, value),
+        contributions=RectifiedTerms.of(data).sum(lambda y: (y <= value).astype(np.float64)),
     )
 
 
@@ -193,7 +193,3 @@ def _quantile_of_error(data: Ratings, level: float, codes: Codes | None) -> floa
         df = min(df, float(codes.max()))
     p = 0.5 + level / 2
     return float(special.ndtri(p) if np.isinf(df) else special.stdtrit(max(df, 1.0), p))
-
-
-def _contributions(data: Ratings, theta: float) -> Floats:
-    return RectifiedTerms.of(data).sum(lambda y: (y <= theta).astype(np.float64))

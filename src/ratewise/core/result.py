@@ -26,8 +26,13 @@ _MAKERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 def frame_of_rows(rows: Sequence[Mapping[str, Any]], kind: FrameKind | None = None) -> Any:
-    """Rows with the same names each, as a frame of this kind; by default the first kind that is installed."""
-    return frame_of_columns(_columns(rows), kind)
+    """Rows as a frame of this kind; words in a list become one text, as a cell of a table holds one value."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [row.get(name) for row in rows] for name in names}
+    words = {
+        name: ["; ".join(map(str, x)) if isinstance(x, list | tuple) else x for x in cells[name]] for name in names
+    }
+    return frame_of_columns(words, kind)
 
 
 def frame_of_columns(columns: Mapping[str, Any], kind: FrameKind | None = None) -> Any:
@@ -43,16 +48,6 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in record.items():
         out |= {f"{name}_{k}": v for k, v in _flat(value).items()} if isinstance(value, Mapping) else {name: value}
     return out
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [_cell(row.get(name)) for row in rows] for name in names}
-
-
-def _cell(value: Any) -> Any:
-    """Words in a list become one text: a cell of a table holds one value."""
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _installed(kind: FrameKind | None) -> FrameKind:
@@ -174,7 +169,9 @@ def _from_json(kind: Any, value: Any) -> Any:
         return tuple(map(_from_json, each, value))
     if get_origin(kind) is np.ndarray:
         return np.array(value, dtype=np.float64)
-    return kind.from_dict(value) if hasattr(kind, "from_dict") else value
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(value)
+    return record_of(kind, value) if isinstance(kind, type) and is_dataclass(kind) else value
 
 
 def _cells(self: Any) -> list[tuple[str, str]]:

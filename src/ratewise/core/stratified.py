@@ -126,10 +126,11 @@ def weighted(rated: Ratings, weights: ArrayLike, how: EstimateOptions) -> Estima
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Groups:
-    """Each item's stratum by number, with the strata's names, shares of the target and sizes (infinite: no pool)."""
+    """Each item's stratum by number; of each stratum its name, items, share of the target and size (inf: no pool)."""
 
     code: NDArray[np.intp]
     names: tuple[str, ...]
+    counts: Floats
     W: Floats
     N: Floats
 
@@ -149,14 +150,14 @@ def _groups(told: Shares, data: Ratings, estimand: str) -> _Groups:
     code = np.array([number_of.get(name, -1) for name in text.tolist()], dtype=np.intp)
     if code.min() < 0:
         raise InputError(f"item {int(np.argmin(code))} is of stratum {str(text[np.argmin(code)])!r}, which has no size")
-    counts = _counts(data, code, len(names))
+    counts = np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=len(names)))
     if counts.min() == 0:
         raise InputError(f"no item of stratum {names[int(np.argmin(counts))]!r} was looked at; merge it with another")
     N = values if sizes is not None else np.full(values.size, math.inf)
     if np.any(counts > N):
         s = int(np.argmax(counts > N))
         raise InputError(f"{counts[s]:.0f} items of stratum {names[s]!r} were looked at, but its size is {N[s]:g}")
-    return _Groups(code, names, values / values.sum(), N)
+    return _Groups(code, names, counts, values / values.sum(), N)
 
 
 def _kind(data: Ratings, how: EstimateOptions, *, plain: bool = False) -> IntervalMethod:
@@ -173,11 +174,6 @@ def _kind(data: Ratings, how: EstimateOptions, *, plain: bool = False) -> Interv
     if not plain and data.weak.shape[1] == 1 and is_binary(data):
         return "score"
     return "t" if data.labels < MANY_LABELS else "normal"
-
-
-def _counts(data: Ratings, code: NDArray[np.intp], strata: int) -> Floats:
-    """Items of each stratum."""
-    return np.rint(np.bincount(code, weights=data.each(np.ones(data.rows)), minlength=strata))
 
 
 # Strata
@@ -201,12 +197,15 @@ def _stratified(data: Ratings, groups: _Groups, how: EstimateOptions) -> Estimat
     delta = contributions(f, data)
     parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
-    counts = _counts(data, groups.code, len(groups.names))
+    counts = groups.counts
     notes = [f"{counts.size} strata; interval: {how.interval}"]
     if parts.borrowed.any():
         named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
         notes.append(f"too few different strong ratings to know the spread in {named}: that of the others is taken")
-    between = _between(parts, groups, value, how)
+    between = 0.0  # what estimated shares of the strata add to the variance, less what chance adds to its estimate
+    if how.estimand == "population" and np.isfinite(groups.N).all():
+        spread = float(W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
+        between = max(spread, 0.0) / float(groups.N.sum())
     v = np.append(W**2 * parts.variance, between)
     df = np.append(parts.df, max(groups.N.sum() - 1, 1.0))
     total = float(v.sum())
@@ -228,33 +227,25 @@ def _stratified(data: Ratings, groups: _Groups, how: EstimateOptions) -> Estimat
 
 
 def _parts(data: Ratings, f: Floats, delta: Floats, groups: _Groups, how: EstimateOptions) -> _Parts:
-    S = len(groups.names)
+    """Every stratum as an estimate by itself, from the line's predictions; a pool's that is rated whole is exact."""
+    S, score, pool = len(groups.names), how.interval == "score", how.estimand == "pool"
     value, variance, df, below, above = (np.full(S, np.nan) for _ in range(5))
-    counts, exact = _counts(data, groups.code, S), np.zeros(S, dtype=np.bool_)
+    whole = replace(data, weak=f, selected=data.labelled, clusters=None, folds=None)
     for s in range(S):
-        own = groups.code == s
-        value[s] = np.average(delta[own], weights=None if data.counts is None else data.counts[own])
-        exact[s] = how.estimand == "pool" and counts[s] == groups.N[s] and bool(np.all(data.rates[own] == 1))
-        labels = int(np.count_nonzero(data.labelled[own]))
-        if exact[s] or labels < 2:
-            continue
-        found = _of_stratum(data, f, own, groups.N[s], how)
-        variance[s] = np.nan if found.standard_error is None else found.standard_error**2
-        df[s] = found.degrees_of_freedom or labels - 1
-        if found.interval is not None and how.interval == "score":
-            below[s], above[s] = value[s] - found.interval[0], found.interval[1] - value[s]
-    variance[exact] = below[exact] = above[exact] = 0.0
-    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), counts, how)
-
-
-def _of_stratum(data: Ratings, f: Floats, own: Mask, size: float, how: EstimateOptions) -> Estimate:
-    score = how.interval == "score"
-    rated = replace(data, weak=f, selected=data.labelled, clusters=None, folds=None).part(own)
-    own_how = replace(
-        how, method="difference", interval="score" if score else "t", seed=0,
-        pool_size=size if how.estimand == "pool" else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
-    )  # fmt: skip
-    return estimate_rated(rated, own_how)
+        own = whole.part(groups.code == s)
+        value[s] = own.mean(delta[groups.code == s])
+        if pool and groups.counts[s] == groups.N[s] and np.all(own.rates == 1):
+            variance[s] = below[s] = above[s] = 0.0
+        elif own.labels > 1:
+            found = estimate_rated(own, replace(
+                how, method="difference", interval="score" if score else "t", seed=0,
+                pool_size=groups.N[s] if pool else None, bounds=(how.bounds or (0.0, 1.0)) if score else None,
+            ))  # fmt: skip
+            variance[s] = np.nan if found.standard_error is None else found.standard_error**2
+            df[s] = found.degrees_of_freedom or own.labels - 1
+            if found.interval is not None and score:
+                below[s], above[s] = value[s] - found.interval[0], found.interval[1] - value[s]
+    return _borrowed(_Parts(value, variance, df, below, above, np.isnan(variance)), groups.counts, how)
 
 
 def _borrowed(parts: _Parts, counts: Floats, how: EstimateOptions) -> _Parts:
@@ -275,14 +266,6 @@ def _borrowed(parts: _Parts, counts: Floats, how: EstimateOptions) -> _Parts:
         above=np.where(own, parts.above, half),
         borrowed=borrowed,
     )
-
-
-def _between(parts: _Parts, groups: _Groups, value: float, how: EstimateOptions) -> float:
-    """Variance that estimated shares of the strata add, less what chance adds to its estimate."""
-    if how.estimand == "pool" or not np.isfinite(groups.N).all():
-        return 0.0
-    spread = float(groups.W @ ((parts.value - value) ** 2 - np.nan_to_num(parts.variance)))
-    return max(spread, 0.0) / float(groups.N.sum())
 
 
 def _ends(

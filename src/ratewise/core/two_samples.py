@@ -66,16 +66,8 @@ class Half:
         return ~np.isnan(self.strong)
 
 
-@dataclass(frozen=True, slots=True)
-class PoolCovariance:
-    """The covariance of two estimates of pools' own means, and whether one draw is behind both."""
-
-    value: float
-    one_draw: bool
-
-
-def pool_covariance(a: Half, b: Half, rows: tuple[NDArray[np.intp], NDArray[np.intp]]) -> PoolCovariance:
-    """Covariance of two pools' means through the items that both samples have: `rows` are theirs in either.
+def pool_covariance(a: Half, b: Half, x: Half, y: Half, *, one_draw: bool) -> float:
+    """Covariance of two pools' means through the items that both samples have: `x` and `y` are those of `a` and `b`.
 
     Draws by the same random numbers take the same items, P(ξ₁ξ₂) = min(π₁, π₂): then each item adds
     (H₁ − f₁)(H₂ − f₂)(1/max(π₁, π₂) − 1), estimated from those with both labels. Items that were looked at for both add
@@ -84,23 +76,22 @@ def pool_covariance(a: Half, b: Half, rows: tuple[NDArray[np.intp], NDArray[np.i
     Limiting cases: independent draws of pools that were looked at whole give 0; the same draw of the same ratings gives
     the variance.
     """
-    x, y = a.at(rows[0]), b.at(rows[1])
     T, N = float(a.strong.size) * b.strong.size, max(a.pool_size, b.pool_size)
-    one, drawn = one_draw(x, y), 0.0
-    if one:
+    drawn = 0.0
+    if one_draw:
         both = x.rated & y.rated & (np.maximum(x.rates, y.rates) < 1)
         least, most = np.minimum(x.rates, y.rates)[both], np.maximum(x.rates, y.rates)[both]
         off = [((h.contributions - h.strong) * h.rates / (1 - h.rates))[both] for h in (x, y)]
         drawn = float(((1 / most - 1) / least) @ (off[0] * off[1]))
     in_part = a.strong.size < a.pool_size and b.strong.size < b.pool_size
     if not in_part or not x.strong.size:
-        return PoolCovariance(drawn / T, one)
+        return drawn / T
     together = float((x.contributions - a.contributions.mean()) @ (y.contributions - b.contributions.mean()))
     spread = (together - drawn) / x.strong.size
-    return PoolCovariance(drawn / T + spread * (x.strong.size / T - 1 / N), one)
+    return drawn / T + spread * (x.strong.size / T - 1 / N)
 
 
-def one_draw(x: Half, y: Half) -> bool:
+def looks_like_one_draw(x: Half, y: Half) -> bool:
     """Whether the labels of two samples of the same items look like draws by the same random numbers.
 
     Draws by numbers of their own have both labels with chance π₁π₂, draws by the same ones with chance min(π₁, π₂).

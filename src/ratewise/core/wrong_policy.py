@@ -268,8 +268,11 @@ class WhatIf(Result):
         of = {(one.what, one.factor): one for one in self.beliefs}
         table = DataTable([Column("believed too low or too high", "name"), *(Column(f"× {f:g}") for f in factors)])
         for what in dict.fromkeys(one.what for one in self.beliefs):
-            found = [of.get((what, factor)) for factor in factors]
-            table.add(BELIEFS[what][0], *("" if one is None else self._belief(one) for one in found))
+            cells = []
+            for one in (of.get((what, factor)) for factor in factors):
+                taken = f" ({one.recommendation})" if one and one.recommendation != self.recommendation else ""
+                cells.append("" if one is None else _ratio_told(one.ratio) + taken)
+            table.add(BELIEFS[what][0], *cells)
         legend = "squared error for the same money, over that of the right plan; in brackets: another policy is taken"
         burnt = DataTable([Column(name) for name in ("burn-in", "on average", "one in twenty", "same policy")])
         for b in self.burn_ins:
@@ -277,10 +280,6 @@ class WhatIf(Result):
         below = "the same, for V and the weak rater's error taken from so many labels"
         said = Sentence(self.summary())
         return [table, Sentence(legend, "quiet"), Sentence(), burnt, Sentence(below, "quiet"), Sentence(), said]
-
-    def _belief(self, one: Belief) -> str:
-        taken = "" if one.recommendation == self.recommendation else f" ({one.recommendation})"
-        return _ratio_told(one.ratio) + taken
 
 
 def _ratio_told(ratio: float) -> str:

@@ -306,15 +306,15 @@ def hopes(said: Floats, strong: Floats, prices: Sequence[float], tried: Sequence
     nothing is known of it yet.
     """
     c = [max(price / prices[-1], _NEARLY_FREE) for price in prices[:-1]]
-    left_open = [_left_open(one, strong) for one in said.T]
-    others = [_of_pair(u, c[j]) for j, u in enumerate(left_open) if j not in tried]
+    left_open = [1.0 if (u := _left_open(one, strong)) is None else u for one in said.T]
+    others = [_of_chain((u,), (c[j],)) for j, u in enumerate(left_open) if j not in tried]
     without = min([1.0, *others])
     out = [0.0] * len(c)
     for k in tried:
-        best = _at_best(said[:, k], strong)
+        best = _left_open(said[:, k], strong, hope=_HOPE)
         if best is not None:
             with_first = _of_chain((left_open[0], min(best, left_open[0])), (c[0], c[k]))
-            out[k] = min(_of_pair(best, c[k]), with_first) / without
+            out[k] = min(_of_chain((best,), (c[k],)), with_first) / without
     return tuple(out)
 
 
@@ -323,35 +323,23 @@ def worth_trying(found: Sequence[float]) -> tuple[int, ...]:
     return tuple(k for k, hope in enumerate(found) if hope < 1)
 
 
-def _left_open(said: Floats, strong: Floats) -> float:
-    """Share of the variance that a rater leaves open, corrected for the line that was fitted; 1 if nothing is known."""
-    r, n = _correlation(said, strong)
-    return 1.0 if n < _KNOWN else min((1.0 - r * r) * (n - 1) / (n - 2), 1.0)
+def _left_open(said: Floats, strong: Floats, *, hope: float = 0.0) -> float | None:
+    """Share of the variance that a rater leaves open, if it is so many standard errors better than it looks.
 
-
-def _at_best(said: Floats, strong: Floats) -> float | None:
-    """The same by the upper end of its correlation (Fisher's z); `None` where nothing is known."""
-    r, n = _correlation(said, strong)
-    if n < _KNOWN or np.ptp(strong[~np.isnan(strong)]) == 0:
-        return None
-    z = math.atanh(min(abs(r), 1.0 - _NEARLY_FREE)) + _HOPE / math.sqrt(n - 3)
-    return 1.0 - math.tanh(z) ** 2
-
-
-def _correlation(said: Floats, strong: Floats) -> tuple[float, int]:
+    By Fisher's z of its correlation; without hope corrected for the line that was fitted. `None` if nothing is known.
+    """
     use = ~np.isnan(said) & ~np.isnan(strong)
-    n = int(np.count_nonzero(use))
-    if n < _KNOWN or np.ptp(said[use]) == 0 or np.ptp(strong[use]) == 0:
-        return 0.0, n
-    return float(np.corrcoef(said[use], strong[use])[0, 1]), n
-
-
-def _of_pair(u: float, cost: float) -> float:
-    """Squared error of a weak rater of this price over that of strong ratings alone, with one rate for all."""
-    return _of_chain((u,), (cost,))
+    n, x, h = int(np.count_nonzero(use)), said[use], strong[use]
+    if n < _KNOWN or np.ptp(h) == 0:
+        return None
+    r = 0.0 if np.ptp(x) == 0 else float(np.corrcoef(x, h)[0, 1])
+    if hope:
+        return 1.0 - math.tanh(math.atanh(min(abs(r), 1.0 - _NEARLY_FREE)) + hope / math.sqrt(n - 3)) ** 2
+    return min((1.0 - r * r) * (n - 1) / (n - 2), 1.0)
 
 
 def _of_chain(u: tuple[float, ...], costs: tuple[float, ...]) -> float:
+    """Squared error of weak raters of these prices over that of strong ratings alone, with one rate for all."""
     errors = np.maximum(np.array([u]), _NEARLY_FREE)
     policy = optimal_policy(errors, variance=1.0, weak_cost=costs[0], strong_cost=[*costs[1:], 1.0])
     return policy.error_times_budget

@@ -83,6 +83,8 @@ def diagnose(
         return Diagnosis(n, seen.alone, lost, None, None, None, None, None, None)
     known, rates = seen.learned, seen.rates()[seen.labelled] * (n / (n + lost))
     M = known.mean(known.residual**2)
+    active = known.variance + known.mean(known.residual**2 * (1.0 / rates - 1.0))
+    uniform = known.variance + M * (seen.items / n - 1.0)  # (V + E[(H−f)²] (1/p − 1)) at the same number of labels
     weight = 1.0 / rates
     pull = np.abs(known.residual) * weight / seen.items
     width = None if estimate.interval is None else estimate.interval[1] - estimate.interval[0]
@@ -92,19 +94,12 @@ def diagnose(
         missing=lost,
         effective_labels=known.variance / (estimate.standard_error**2 + known.variance / pool_size),
         unexplained=M / known.variance,
-        against_one_rate=_against_one_rate(known, rates, n / seen.items),
+        against_one_rate=active / uniform,
         drift=_drift(seen, known, rates),
         largest_weight=float(weight.max() / weight.mean()),
         largest_pull=float(pull.max() / width) if width else None,
         by_features=seen.by_features,
     )
-
-
-def _against_one_rate(known: Learned, rates: Floats, mean_rate: float) -> float:
-    """(V + E[(H−f)²(1/π̄ − 1)]) / (V + E[(H−f)²](1/p − 1)) at the same number of labels."""
-    active = known.variance + known.mean(known.residual**2 * (1.0 / rates - 1.0))
-    uniform = known.variance + known.mean(known.residual**2) * (1.0 / mean_rate - 1.0)
-    return active / uniform
 
 
 def _drift(seen: Seen, known: Learned, rates: Floats) -> float | None:

@@ -4,18 +4,17 @@ The teacher is the labelled items of the old campaign with their rates, so that 
 it, bit for bit. Nothing of it enters an estimate: it decides where to look, and drift only costs money.
 """
 
-import json
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.result import JsonRecord
 from ratewise.design.seen import Learned, Seen
-from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.learn.covariates import Covariates
 
 _QUANTILES = 101  # enough to see a shift of one per cent of the items
 _FALSE_ALARM = 1e-3
@@ -45,7 +44,7 @@ class TeacherDrift:
 
 
 @dataclass(frozen=True, eq=False)
-class Teacher:
+class Teacher(JsonRecord):
     """Labelled items of a finished campaign, and quantiles of all its weak ratings."""
 
     campaign: str
@@ -93,25 +92,6 @@ class Teacher:
         old = self.learned.residual
         spread = math.hypot(own, float(old.std()) / math.sqrt(old.size), math.sqrt(self.learned.variance) / count)
         return abs(mean) / (float(-special.stdtrit(count - 1, _FALSE_ALARM / 2)) * spread)
-
-    def to_json(self) -> str:
-        """JSON text in which numbers keep every bit."""
-        features = None if self.x.features is None else self.x.features.tolist()
-        own = None if self.x.uncertainty is None else self.x.uncertainty.tolist()
-        data: dict[str, Any] = {"campaign": self.campaign, "items": self.items, "features": features, "own": own}
-        if self.x.text is not None:
-            data["text"] = self.x.text.packed()
-        arrays = {"g": self.x.weak, "h": self.strong, "rates": self.rates, "weak": self.weak}
-        return json.dumps(data | {name: array.tolist() for name, array in arrays.items()}, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Teacher":
-        """The inverse of `to_json`."""
-        data = json.loads(text)
-        g, h, rates, weak = (np.array(data[name], dtype=np.float64) for name in ("g", "h", "rates", "weak"))
-        features, own = (None if data[n] is None else np.array(data[n], dtype=np.float64) for n in ("features", "own"))
-        read = TextColumns.unpacked(data["text"]) if "text" in data else None
-        return cls(data["campaign"], Covariates(g, features, own, read), h, rates, weak, data["items"])
 
 
 def _shares_below(ordered: Floats, at: Floats) -> Floats:

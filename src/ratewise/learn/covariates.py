@@ -63,12 +63,12 @@ class TextColumns:
         matrix = np.concatenate([self.matrix, more.matrix])
         return TextColumns(matrix, np.concatenate([self.index, self.matrix.shape[0] + more.index]))
 
-    def packed(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """These items' rows, bit for bit, ready for JSON."""
         return packed(self.matrix[self.index], "<f4")
 
     @classmethod
-    def unpacked(cls, data: dict[str, Any]) -> "TextColumns":
+    def from_dict(cls, data: dict[str, Any]) -> "TextColumns":
         return cls.of(unpacked(data))
 
     def dense(self) -> Floats:

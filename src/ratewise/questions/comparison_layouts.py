@@ -13,7 +13,7 @@ from ratewise.core.estimate import Estimate, EstimateOptions
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Ratings
-from ratewise.core.two_samples import Half, difference_interval, pool_covariance, shared_covariance
+from ratewise.core.two_samples import Half, difference_interval, looks_like_one_draw, pool_covariance, shared_covariance
 from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison import Comparison, ManyComparisons, Ratio, against, compared, of_many, of_pair, ratio
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
@@ -196,9 +196,11 @@ def _common(a: _Side, b: _Side) -> tuple[float, str]:
         )
         both = shared_covariance((a.mean.contributions, b.mean.contributions), (x, y))
         return both, said + "their common part counts"
-    found = pool_covariance(a.half, b.half, (rows[0], rows[1]))
+    ours, theirs = a.half.at(rows[0]), b.half.at(rows[1])
+    same = looks_like_one_draw(ours, theirs)
+    found = pool_covariance(a.half, b.half, ours, theirs, one_draw=same)
     one = "one draw took them for both (the same seed), which is counted"
-    return found.value, said + (one if found.one_draw else "their draws are independent")
+    return found, said + (one if same else "their draws are independent")
 
 
 def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
