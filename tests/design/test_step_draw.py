@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.design.chain import Design, StepSeen, draw_exact_steps, draw_steps, factors_of
+from ratewise.design.chain import Design, StepSeen, draw_exact_steps, factors_of
 from ratewise.design.chain_plan import plan_steps
+from ratewise.design.rounds import draw_round
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -55,6 +56,6 @@ def test_the_factors_of_a_round_can_be_read_off_its_rates():
 
 def test_each_item_is_drawn_by_its_own_number():
     seen, rule, x, expert, r = ready()
-    drawn = draw_steps(rule, seen, x, expert, r)
+    drawn = draw_round(rule, seen, r, x, expert)
     np.testing.assert_array_equal(drawn.asked, r[:, None] < drawn.rates)
     assert drawn.factor is None

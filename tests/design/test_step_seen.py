@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ratewise.design.chain import Design, StepSeen, draw_steps, pooled_steps
+from ratewise.design.chain import Design, StepSeen, pooled_steps
 from ratewise.design.chain_plan import plan_steps
+from ratewise.design.rounds import draw_round
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -19,9 +20,9 @@ def two_rounds(start=80, more=400, seed=2):
     seen = StepSeen.start(CHAIN, Covariates(judge[first]), expert[first, None], h[first])
     plan = plan_steps(seen, CHAIN.money(COSTS, 80.0, float(more)), 80.0)
     x, r = Covariates(judge[then]), np.random.default_rng([seed, 1]).random(more)
-    asked = draw_steps(plan.rule, seen, x, np.full((more, 1), np.nan), r).asked[:, :1]
+    asked = draw_round(plan.rule, seen, r, x, np.full((more, 1), np.nan)).asked[:, :1]
     said = np.where(asked, expert[then, None], np.nan)
-    drawn = draw_steps(plan.rule, seen, x, said, r)
+    drawn = draw_round(plan.rule, seen, r, x, said)
     assert np.array_equal(drawn.asked[:, :1], asked)  # answers of the step do not change who was asked for them
     strong = np.where(drawn.asked[:, 1], h[then], np.nan)
     return seen, plan, drawn, seen.joined(x, said, strong, plan.rule, plan.own_rates, rates=drawn.rates)

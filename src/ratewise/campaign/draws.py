@@ -11,7 +11,7 @@ import numpy as np
 
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.planner import Round
-from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps, draw_steps
+from ratewise.design.chain import ChainRule, StepRule, draw_exact_steps
 from ratewise.design.rounds import RoundDraw, draw_exact_round, draw_round
 from ratewise.design.second_look import draw_again
 from ratewise.design.seen import Rule
@@ -51,7 +51,7 @@ def _by_rule(
         assert steps is not None
         x, said = history.filled(looked.x), looked.values[:, :-1]
         if money is None:
-            return columns, draw_steps(rule, steps, x, said, uniform)
+            return columns, draw_round(rule, steps, uniform, x, said)
         prices = worst[:, [k + 1 for k in columns]].astype(np.float64)
         return columns, draw_exact_steps(rule, steps, x, said, uniform, money=money, prices=prices)
     assert isinstance(rule, Rule)
@@ -59,7 +59,7 @@ def _by_rule(
     assert history.seen is not None
     x = history.known_of(looked)
     if money is None:
-        return [last], draw_round(rule, history.seen, x, uniform)
+        return [last], draw_round(rule, history.seen, uniform, x)
     prices = worst[:, -1].astype(np.float64)
     return [last], draw_exact_round(rule, history.seen, x, uniform, money=money, prices=prices)
 

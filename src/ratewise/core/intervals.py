@@ -28,8 +28,7 @@ class Spread:
     value: float
     variance: float
     third_moment: float
-    drawn_variance: float  # the parts of both that the draw adds
-    drawn_third_moment: float
+    drawn_variance: float  # what the draw adds
     degrees_of_freedom: float
     centred: Floats
     labels: int
@@ -54,8 +53,6 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: 
     drawn = (residual**2 * data.step_odds()).sum(
         axis=1
     ) / pi  # Σ_k (H − f_{k−1})² (1/q_k − 1/q_{k−1}) ξ_K / q_K per item
-    # Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight
-    drawn_third = float((residual[:, -1] ** 3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum()) / T**3
     if math.isinf(pool_size):
         centred = delta - value
         variance = float(np.dot(data.each(centred), centred)) / max(T - 1, 1) / T
@@ -68,10 +65,11 @@ def spread(delta: Floats, f: Floats, data: Ratings, *, pool_size: float, codes: 
         sampled = h * (1.0 / T - 1.0 / pool_size)
         variance = float(drawn.sum()) / T**2 + sampled
         centred = np.sqrt(drawn + sampled * T) * np.sign(delta - f[:, 0] + 1e-300)
-        third = drawn_third
+        # Σ (H − f)³ (1−π)(1−2π)/π² ξ/π over the last step, which carries the weight
+        third = float((residual[:, -1] ** 3 * (1 - pi) * (1 - 2 * pi) / pi**3).sum()) / T**3
     df = _degrees_of_freedom(sampled, drawn, data, sampled_df=max(T - 1, 1))
     s = Spread(
-        value, variance, third, float(drawn.sum()) / T**2, drawn_third, df, centred, data.labels, T, counts=data.counts
+        value, variance, third, float(drawn.sum()) / T**2, df, centred, data.labels, T, counts=data.counts
     )  # fmt: skip
     if codes is None:
         return s
@@ -131,7 +129,7 @@ def widened(s: Spread, factor: float) -> Spread:
     third, c = factor**1.5, s.clustering
     return replace(
         s, variance=factor * s.variance, third_moment=third * s.third_moment, drawn_variance=factor * s.drawn_variance,
-        drawn_third_moment=third * s.drawn_third_moment, centred=math.sqrt(factor) * s.centred,
+        centred=math.sqrt(factor) * s.centred,
         clustering=None if c is None else replace(c, item_variance=factor * c.item_variance),
     )  # fmt: skip
 

@@ -84,10 +84,10 @@ def gram(X: Matrix, v: Floats) -> Floats:
     return np.asarray((X.T @ sparse.diags_array(v) @ X).toarray())
 
 
-def solve(X: Matrix, loss: Loss, terms: RectifiedTerms, *, start: Floats | None = None) -> Floats:
+def solve(X: Matrix, loss: Loss, terms: RectifiedTerms) -> Floats:
     """The root of mean(x r), by Newton's method with the step halved until the gradient gets smaller."""
     size = column_sizes(X)
-    theta = _start(X, loss, terms) if start is None else start.copy()
+    theta = _start(X, loss, terms)
     total, most = terms.total, 0.0
     eta = np.asarray(X @ theta)
     g = _gradient(X, loss, terms, eta)

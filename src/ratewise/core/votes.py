@@ -6,7 +6,7 @@ vote. So the mean of an item's votes is unbiased for the item's mean whatever th
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,25 +77,18 @@ class Agreement:
         return asdict(self) | {"differs": dict(self.differs)}
 
 
-def krippendorff_alpha(votes: Votes, *, metric: Literal["interval", "nominal"] = "interval") -> float | None:
+def krippendorff_alpha(votes: Votes) -> float | None:
     """Krippendorff's alpha, 1 − D_observed/D_expected, over items with two votes or more (Krippendorff 2011).
 
     None where no item has two votes, or all votes are the same.
     """
     use = votes.rows(votes.counts > 1)
-    v, k = use.values, use.counts
-    known = v[~np.isnan(v)]
-    n = known.size
+    known = use.values[~np.isnan(use.values)]
+    n, k = known.size, use.counts
     if n < 2 or np.ptp(known) == 0:
         return None
-    if metric == "interval":
-        observed = float((2 * k * _squares_within(use) / (k - 1)).sum()) / n
-        expected = 2 * n * float(np.sum((known - known.mean()) ** 2)) / (n * (n - 1))
-    else:
-        names, total = np.unique(known, return_counts=True)
-        each = np.stack([(v == name).sum(axis=1) for name in names], axis=1)
-        observed = float(((k**2 - (each**2).sum(axis=1)) / (k - 1)).sum()) / n
-        expected = (n**2 - float(np.dot(total, total))) / (n * (n - 1))
+    observed = float((2 * k * _squares_within(use) / (k - 1)).sum()) / n
+    expected = 2 * n * float(np.sum((known - known.mean()) ** 2)) / (n * (n - 1))
     return 1.0 - observed / expected
 
 

@@ -39,10 +39,6 @@ class Design(JsonRecord):
         """How many times something is known that decides who is asked next."""
         return len(self.steps) + 1
 
-    def known_at(self, level: int) -> tuple[int, ...]:
-        """Raters whose answers are known before step `level` is drawn."""
-        return (*self.first, *self.steps[:level])
-
     def cuts(self, later: int) -> tuple[slice, ...]:
         """Columns of the raters after the first that are drawn together: each group's answers decide the next one."""
         ends = sorted({*(max(self.first, default=0),), *self.steps, later} - {0})
@@ -59,7 +55,7 @@ class Design(JsonRecord):
         `said` are the ratings of raters 1 … K−1, NaN where there is none; for a rating that did not come, that of the
         rater before stands.
         """
-        who = self.known_at(level)
+        who = (*self.first, *self.steps[:level])
         answers = carried(np.column_stack([x.weak, said]))[:, list(who)]
         beside = answers[:, :-1]
         features = beside if x.features is None else np.column_stack([beside, x.features])
@@ -165,15 +161,12 @@ class StepRule(JsonRecord):
             out.append(u)
         return out
 
-    def wanted(self, root: Floats) -> Floats:
-        """Rates over all rounds, items × steps; they never rise along a row."""
-        with np.errstate(invalid="ignore"):
-            raw = np.nan_to_num(self.scale * np.maximum(root, self.lows), nan=1.0, posinf=1.0)
-        return np.minimum.accumulate(np.clip(raw, 0.0, 1.0), axis=1)
-
     def rates_for(self, root: Floats, mass: Floats) -> Floats:
         """Rates of this round for items on which earlier rounds have spent `mass`, before the factor."""
-        missing = (self.total * self.wanted(root) - mass) / max(self.total - self.before, 1.0)
+        with np.errstate(invalid="ignore"):
+            raw = np.nan_to_num(self.scale * np.maximum(root, self.lows), nan=1.0, posinf=1.0)
+        wanted = np.minimum.accumulate(np.clip(raw, 0.0, 1.0), axis=1)  # over all rounds
+        missing = (self.total * wanted - mass) / max(self.total - self.before, 1.0)
         return np.minimum.accumulate(np.clip(missing, self.least, 1.0), axis=1)
 
     def scaled(self, rates: Floats) -> Floats:
@@ -295,12 +288,6 @@ def pooled_steps(seen: StepSeen, *, reached: Mask, asked: Mask, clusters: Codes 
 
 
 # Draws. One random number serves all steps, so that they are nested
-
-
-def draw_steps(rule: StepRule, seen: StepSeen, x: Covariates, said: Floats, uniforms: Floats) -> RoundDraw:
-    """Draw each item at every step by its rate and its own random number."""
-    rates = rule.rates(x, said, seen.mass_before(x, said))
-    return RoundDraw(rates, np.asarray(uniforms[:, None] < rates))
 
 
 def draw_exact_steps(

@@ -12,7 +12,7 @@ crash.
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal
+from typing import Any, Generic, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -283,11 +283,11 @@ class RoundDraw:
         return RoundDraw(self.rates[:items], self.asked[:items], self.factor, before)
 
 
-def draw_round(rule: Rule, seen: Seen, x: Covariates, uniforms: Floats) -> RoundDraw:
-    """Draw each item by its rate and its own random number."""
-    before = mass(seen.phases, x)
-    rates = rule.rates(x, before)
-    return RoundDraw(rates, np.asarray(uniforms < rates), before=before)
+def draw_round(rule: Any, seen: Any, uniforms: Floats, *known: Any) -> RoundDraw:
+    """Draw each item at every step by its rate and its own random number, by what is `known` of the items."""
+    before = seen.mass_before(*known)
+    rates = rule.rates(*known, before)
+    return RoundDraw(rates, np.asarray((uniforms if rates.ndim == 1 else uniforms[:, None]) < rates), before=before)
 
 
 def draw_exact_round(

@@ -162,6 +162,10 @@ class Seen:
         rates = np.clip(self.mass / self.items, LEAST_RATE, 1.0)
         return rates if self.given is None else 1.0 - (1.0 - self.given) * (1.0 - rates)
 
+    def mass_before(self, x: Covariates) -> Floats:
+        """Σ T_j π_j(x) of all phases so far, for any items."""
+        return mass(self.phases, x)
+
     def joined(
         self,
         x: Covariates,

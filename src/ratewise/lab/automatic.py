@@ -102,7 +102,7 @@ class Trial:
         while True:
             rows, uniform = self._next(bought, int(items))
             x = self._covariates(rows)
-            drawn = draw_round(rule, bought.seen, x, uniform)
+            drawn = draw_round(rule, bought.seen, uniform, x)
             money = np.array([planned.spend])
             stops, enough = stops_within(money, drawn.asked[None, :], weak_cost=c, strong_cost=_STRONG_COST)
             if enough.all() or rows.size < int(items):
