@@ -7,7 +7,6 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.errors import InputError
 from ratewise.raters.calling import Caller
 from ratewise.raters.protocol import Answer, Failure, RaterError
 
@@ -226,19 +225,3 @@ def test_close_closes_the_rater():
     rater = Fake()
     asyncio.run(Caller(rater).close())
     assert rater.closed
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"concurrency": 0},
-        {"timeout": 0},
-        {"timeout": -1.0},
-        {"timeout": float("nan")},
-        {"per_minute": 0},
-        {"per_minute": float("inf")},
-    ],
-)
-def test_limits_that_make_no_sense(options):
-    with pytest.raises(InputError, match=next(iter(options))):
-        Caller(Fake(), **options)

@@ -191,14 +191,6 @@ def test_packages_and_methods(ask, module, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path", ["judge", "judge:", ":f", "judge.py:f ", "a b:f", ".judge:f", "judge:f:g", "", "../x:f"]
-)
-def test_no_path_of_a_function(path, tmp_path):
-    with pytest.raises(InputError, match="is no path of a function; write it as"):
-        PythonRater(path, folder=str(tmp_path))
-
-
-@pytest.mark.parametrize(
     ("source", "function", "why"),
     [
         ("x = 1", "g", "has no function g"),

@@ -375,16 +375,9 @@ def _check_filled(spec: Spec, relation: Relation) -> None:
 def _deciding(spec: Spec, relation: Relation) -> list[str]:
     """Columns that decide what is bought and what it costs; at least one, to count rows by."""
     strata = None if spec.inputs is None else spec.inputs.strata
-    others = (spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters)
-    named = (*others, *_of_start(spec, relation))
-    return list(dict.fromkeys(column for column in named if column is not None)) or [relation.columns[0]]
-
-
-def _of_start(spec: Spec, relation: Relation) -> list[str]:
-    """Columns of the labels that are there already, and of their rates."""
-    if spec.start is None:
-        return []
-    return [name for name in (spec.start.labels, spec.start.drawn) if name in relation.columns]
+    started = () if spec.start is None else (spec.start.labels, spec.start.drawn)  # which may be no column
+    named = [spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters, *started]
+    return list(dict.fromkeys(name for name in named if name in relation.columns)) or [relation.columns[0]]
 
 
 def _told_by(spec: Spec, relation: Relation) -> Table | None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from aiolimiter import AsyncLimiter
 
-from ratewise.errors import InputError
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, RaterError, failure_from, is_price
 from ratewise.raters.text import one_line, safe_reason, short, storable, without
 
@@ -25,13 +24,11 @@ class Caller:
         self, rater: Rater, *, concurrency: int = 1, timeout: float | None = 60.0, per_minute: float | None = None,
         secrets: Collection[str] = (),
     ) -> None:  # fmt: skip
-        if concurrency < 1:
-            raise InputError(f"concurrency must be at least 1; got {concurrency}")
         self._rater = rater
         self._secrets = frozenset(secrets)
-        self._timeout = _positive(timeout, "timeout")
+        self._timeout = timeout
         self._slots = asyncio.Semaphore(concurrency)
-        self._limiter = _limiter(_positive(per_minute, "per_minute"))
+        self._limiter = _limiter(per_minute)
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """One answer or failure per question, in order; never raises but when it is cancelled."""
@@ -85,12 +82,6 @@ def _limiter(per_minute: float | None) -> AsyncLimiter | None:
     return AsyncLimiter(bucket, 60 * bucket / per_minute)
 
 
-def _positive(value: float | None, name: str) -> float | None:
-    if value is not None and not 0 < value < math.inf:
-        raise InputError(f"{name} must be a number above 0, or nothing for no limit; got {value:g}")
-    return value
-
-
 async def _stop(task: asyncio.Task[object]) -> None:
     if task.done():
         return
@@ -122,7 +113,10 @@ def _checked(reply: object) -> Answer | Failure:
         return _checked_failure(reply)
     if not is_price(reply.price):
         return _no_price(reply.price)
-    return replace(reply, note=storable(str(reply.note)), doubt=_checked_doubt(reply.doubt))
+    # The uncertainty is a squared error, or none: the rating itself is as good without it.
+    doubt = reply.doubt
+    known = isinstance(doubt, int | float) and not isinstance(doubt, bool) and 0 <= doubt < math.inf
+    return replace(reply, note=storable(str(reply.note)), doubt=float(doubt) if known and doubt is not None else None)
 
 
 def _checked_failure(failure: Failure) -> Failure:
@@ -130,13 +124,6 @@ def _checked_failure(failure: Failure) -> Failure:
         return _no_price(failure.price)
     after = failure.after if isinstance(failure.after, int | float) and 0 <= failure.after < math.inf else 0.0
     return replace(failure, reason=one_line(str(failure.reason)) or "no reason was given", after=after)
-
-
-def _checked_doubt(doubt: object) -> float | None:
-    """The uncertainty, if it is a squared error; otherwise none, since the rating itself is as good without it."""
-    if isinstance(doubt, bool) or not isinstance(doubt, int | float):
-        return None
-    return float(doubt) if 0 <= doubt < math.inf else None
 
 
 def _no_price(price: object) -> Failure:

@@ -14,9 +14,10 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Iterable, Sequence
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
@@ -24,13 +25,11 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
 from ratewise.raters.kind import Batch, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, question_line, read_object, read_reply
-from ratewise.raters.text import one_line, safe_text, short
+from ratewise.raters.text import one_line, short
 
 _LONGEST_LINE = 1 << 20  # bytes
 _KEPT_ERRORS = 2000  # characters of standard error
-_WAITING_LINES = 1000  # lines nobody has read yet before the program has to wait
 _SHORT = 2.0  # seconds a program has to end by itself
-_OUT, _ERR = 1, 2
 
 
 def _words(value: object) -> object:
@@ -69,9 +68,7 @@ class CommandRater:
     """Asks up to `processes` copies of a program; `folder` is where it runs. No shell is involved."""
 
     def __init__(self, command: Sequence[str] | str, *, folder: str, processes: int = 1) -> None:
-        if processes < 1:
-            raise InputError(f"processes must be at least 1; got {processes}")
-        self._command = _found(_split(command), folder)
+        self._command = _found(shlex.split(command) if isinstance(command, str) else list(command), folder)
         self._folder = folder
         self._free = asyncio.Semaphore(processes)
         self._idle: list[_Program] = []
@@ -138,23 +135,30 @@ class _BrokenError(Exception):
     """The program cannot be asked any further, and why."""
 
 
-class _Program(asyncio.SubprocessProtocol):
-    """One running program: the lines it has written, the last of its standard error, and whether it is over."""
+class _Program:
+    """One running program: what it has written, and the last of its standard error."""
 
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.over = False
-        self._exited: asyncio.Future[None] = loop.create_future()
-        self._closed: asyncio.Future[None] = loop.create_future()  # it has exited and all its pipes are closed
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()  # None: there will be no more
-        self._rest = b""
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process, self._in, self._out = process, process.stdin, process.stdout
         self._errors = b""
+        self._listening = asyncio.create_task(self._listen(process.stderr))  # ends when all pipes are closed
         self._before: dict[str, str] = {}  # what the batch before was answered
+
+    @property
+    def over(self) -> bool:
+        return self._process.returncode is not None or self._out.at_eof()
+
+    async def _listen(self, errors: asyncio.StreamReader) -> None:
+        while data := await errors.read(_KEPT_ERRORS):
+            self._errors = (self._errors + data)[-4 * _KEPT_ERRORS :]  # a character has at most four bytes
 
     async def ask(self, lines: dict[str, bytes], replies: dict[str, Answer | Failure]) -> None:
         """Send a batch and fill in `replies` as they come, until all have come or the program is broken."""
         said: dict[str, str] = {}
-        self._pipe(0).write(b"".join(lines.values()))
+        self._in.write(b"".join(lines.values()))
         while len(replies) < len(lines):
             row = await self._next()
             key, text = row.get("key"), json.dumps(row, sort_keys=True)
@@ -169,40 +173,45 @@ class _Program(asyncio.SubprocessProtocol):
 
     async def end(self, *, patience: float = 0.0) -> None:
         """End it and all it has started; with patience, let it end by itself first when its input is closed."""
+        exit = asyncio.create_task(self._process.wait())
         try:
             if patience:
-                self._pipe(0).close()
-                await asyncio.wait({self._exited}, timeout=patience)
+                self._in.close()
+                await asyncio.wait({exit}, timeout=patience)
         finally:
             self._kill()
         try:
             # The exit is awaited before the transport is closed, which would otherwise collect the exit code
             # in competition with the event loop.
-            await asyncio.wait({self._exited}, timeout=_SHORT)
+            await asyncio.wait({exit}, timeout=_SHORT)
         finally:
-            self._transport.close()
-        await asyncio.wait({self._closed}, timeout=_SHORT)
+            exit.cancel()
+            self._process._transport.close()  # type: ignore[attr-defined]  # what it started may hold the pipes
+        await asyncio.wait({self._listening}, timeout=_SHORT)
 
     async def _next(self) -> dict[str, Any]:
         """The next line as an object; blank lines do no harm."""
-        line: bytes | None = b""
-        while line is not None and not line.strip():
-            if self._lines.empty():
-                self._pipe(_OUT).resume_reading()
-            line = await self._lines.get()
-        if line is None:
-            raise _BrokenError(await self._ending())
-        if len(line) > _LONGEST_LINE:
-            raise _BrokenError(f"the program wrote a line longer than {_LONGEST_LINE:,} bytes")
         try:
-            return read_object(line)
+            while not (line := await self._out.readuntil(b"\n")).strip():
+                pass
+        except asyncio.LimitOverrunError:
+            raise _BrokenError(f"the program wrote a line longer than {_LONGEST_LINE:,} bytes") from None
+        except asyncio.IncompleteReadError as error:
+            line = error.partial
+            if not line.strip():
+                raise _BrokenError(await self._ending()) from None
+        try:
+            return read_object(line.removesuffix(b"\n"))
         except ValueError as error:
             raise _BrokenError(f"the program wrote a line that is {error}") from None
 
     async def _ending(self) -> str:
         """How the program ended, with the last line of its standard error if that was no success."""
-        await asyncio.wait({self._closed}, timeout=_SHORT)
-        code = self._transport.get_returncode()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SHORT):
+                await self._process.wait()
+                await asyncio.shield(self._listening)
+        code = self._process.returncode
         if code is None:
             return "the program closed its standard output"
         how = f"the program ended with code {code}" if code >= 0 else f"the program was ended by signal {-code}"
@@ -212,50 +221,9 @@ class _Program(asyncio.SubprocessProtocol):
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):  # all of them are gone; macOS says it the second way
             if hasattr(os, "killpg"):
-                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+                os.killpg(self._process.pid, signal.SIGKILL)
             else:
-                self._transport.kill()
-
-    def _pipe(self, number: int) -> Any:
-        return self._transport.get_pipe_transport(number)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The program runs."""
-        self._transport = cast(asyncio.SubprocessTransport, transport)
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """The program has written something."""
-        if fd == _ERR:
-            self._errors = (self._errors + data)[-4 * _KEPT_ERRORS :]  # a character has at most four bytes
-            return
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE:  # handed on as it is: too long already, whatever follows
-            whole.append(self._rest)
-            self._rest = b""
-        self._put(whole)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """One of the program's pipes was closed."""
-        if fd == _OUT:
-            self.over = True
-            self._put([self._rest, None])
-
-    def process_exited(self) -> None:
-        """The program itself has ended; what it started may still hold the pipes."""
-        self.over = True
-        if not self._exited.done():
-            self._exited.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The program has ended and its pipes are closed."""
-        if not self._closed.done():
-            self._closed.set_result(None)
-
-    def _put(self, lines: Iterable[bytes | None]) -> None:
-        for line in lines:
-            self._lines.put_nowait(line)
-        if self._lines.qsize() > _WAITING_LINES:
-            self._pipe(_OUT).pause_reading()
+                self._process.kill()
 
 
 def _reply(row: dict[str, Any]) -> Answer | Failure:
@@ -269,19 +237,12 @@ async def _start(command: Sequence[str], folder: str) -> _Program:
     """A new process in a session of its own, so that it can be killed together with all it starts."""
     # Python programs hold their output back when it goes into a pipe; a forgotten flush would look like a hang.
     environment = {"PYTHONUNBUFFERED": "1", **os.environ}
-    loop = asyncio.get_running_loop()
-    _, program = await loop.subprocess_exec(_Program, *command, cwd=folder, env=environment, start_new_session=True)
-    return program
-
-
-def _split(command: Sequence[str] | str) -> list[str]:
-    try:
-        parts = shlex.split(command) if isinstance(command, str) else list(command)
-    except ValueError as error:
-        raise InputError(f"the command {short(safe_text(str(command)))} cannot be split into words: {error}") from None
-    if not parts or not parts[0]:
-        raise InputError("the command is empty; give a program and its arguments")
-    return parts
+    return _Program(
+        await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE, cwd=folder, env=environment,
+            start_new_session=True,
+        )
+    )  # fmt: skip
 
 
 def _found(parts: list[str], folder: str) -> list[str]:

@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import os
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +27,7 @@ from ratewise.raters.keys import (
     one_of,
 )
 from ratewise.raters.protocol import Rater
+from ratewise.raters.text import words_of
 
 _MOST = 1000  # calls at once, and attempts
 _LARGEST_BATCH = 1_000_000
@@ -177,8 +177,9 @@ class RaterSpec(TomlTable):
 
     def identity(self, folder: str) -> dict[str, str]:
         """SHA-256 by name of every file that its own keys name and that can be read, and of what else it is made of."""
-        names = (*(word for value in self.own().values() for word in _words(value)), *self.sources(folder))
-        found = {name: _digest(Path(folder, name)) for name in names}
+        values = self.own().values()
+        words = (word for value in values for word in (*words_of(value), *([value] if isinstance(value, str) else [])))
+        found = {name: _digest(Path(folder, name)) for name in (*words, *self.sources(folder)) if name}
         return {name: digest for name, digest in found.items() if digest is not None} | self.digests(folder)
 
 
@@ -193,16 +194,6 @@ def module_file(function: str, folder: str) -> tuple[str, ...]:
     except (ImportError, ValueError):
         return ()
     return (spec.origin,) if spec is not None and spec.origin is not None and os.path.isfile(spec.origin) else ()
-
-
-def _words(value: object) -> list[str]:
-    """Words of a key's value, each of which may name a file."""
-    if isinstance(value, str):
-        try:
-            return [value, *shlex.split(value)] if value else []
-        except ValueError:
-            return [value]
-    return [word for word in value if isinstance(word, str)] if isinstance(value, tuple | list) else []
 
 
 def _digest(path: Path) -> str | None:

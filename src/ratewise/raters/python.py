@@ -20,7 +20,7 @@ from ratewise.errors import InputError
 from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
 from ratewise.raters.kind import RaterPlace, RaterSpec, module_file
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
-from ratewise.raters.text import safe_reason, secrets_of, short
+from ratewise.raters.text import safe_reason, secrets_of
 
 _T = TypeVar("_T")
 
@@ -83,14 +83,11 @@ class PythonRater:
         for question in questions:
             if given_up.is_set():
                 break
-            replies.append(self._rate_sync(question))
+            try:
+                replies.append(_reply(self._call(question)))
+            except BaseException as error:  # whatever it is, the thread must bring an answer back
+                replies.append(_failure(error, question))
         return replies
-
-    def _rate_sync(self, question: Question) -> Answer | Failure:
-        try:
-            return _reply(self._call(question))
-        except BaseException as error:  # whatever it is, the thread must bring an answer back
-            return _failure(error, question)
 
     def _call(self, question: Question) -> Any:
         item = dict(question.item)  # the function may change its row, but only its own
@@ -137,9 +134,7 @@ async def _in_thread(work: Callable[[], _T]) -> _T:
 
 def _load(path: str, folder: str) -> Callable[..., Any]:
     """The function at "package.module:function"."""
-    name, colon, attribute = path.partition(":")
-    if not colon or not all(part.isidentifier() for part in [*name.split("."), *attribute.split(".")]):
-        raise InputError(f"{short(path)} is no path of a function; write it as package.module:function")
+    name, _, attribute = path.partition(":")
     module = _import(name, folder)
     try:
         function = attrgetter(attribute)(module)

@@ -126,7 +126,7 @@ def secrets_of(settings: Mapping[str, object], environment: Mapping[str, str] | 
         return HIDDEN
 
     for value in settings.values():
-        safe_words(_words(value), keep)
+        safe_words(words_of(value), keep)
     variables = os.environ if environment is None else environment
     found.extend(variables.get(str(value), "") for name, value in settings.items() if name.endswith("_env"))
     named = (value for name, value in variables.items() if _SECRET.search(name) and not os.path.isabs(value))
@@ -135,7 +135,8 @@ def secrets_of(settings: Mapping[str, object], environment: Mapping[str, str] | 
     )
 
 
-def _words(value: object) -> list[str]:
+def words_of(value: object) -> list[str]:
+    """The words of a setting: those that a shell would see in text, or the texts of a list."""
     if isinstance(value, str):
         try:
             return shlex.split(value)

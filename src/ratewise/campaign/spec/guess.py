@@ -137,15 +137,10 @@ def guess_columns(
 def guess_weak(table: Table, strong: Sequence[str]) -> str | None:
     """The column that seems to hold the weak rating, of a table whose strong ratings are known; else `None`."""
     columns = {name: _column(table, name) for name in table.columns}
-    given = next((columns[name] for name in strong if columns[name].kind is not None), None)
-    rated = {
-        c.name: c for c in columns.values()
-        if c.kind is not None and c.different > 0 and c.name not in strong and not set(c.words) & set(_NOT_FEATURES)
-    }  # fmt: skip
-    if given is None:
-        named = [c for c in rated.values() if c.leaning < 0 and not c.missing]
-        return min(named, key=lambda c: c.leaning).name if named else None
-    return _weak(rated | {given.name: given}, given.name)
+    given = next((name for name in strong if columns[name].kind is not None), None)
+    unlike = {*strong, *(name for name, c in columns.items() if set(c.words) & set(_NOT_FEATURES))} - {given}
+    rated = {name: c for name, c in columns.items() if c.kind is not None and c.different > 0 and name not in unlike}
+    return _weak(rated | ({} if given is None else {given: columns[given]}), given)
 
 
 def _column(table: Table, name: str) -> _Column:
