@@ -303,8 +303,8 @@ def test_ten_votes_in_both_orders_are_a_strong_rater(campaign, server, tmp_path)
     assert server.billed.calls - before == 80
     with opened.look() as now:
         (judge,) = judges_found(now)
-    assert judge.place.pairs == 4
-    assert judge.place.gain > 0
+    assert judge.position_effect.pairs == 4
+    assert judge.position_effect.gain > 0
     assert "standing first is worth" in campaign_page(opened)
 
 

@@ -56,7 +56,7 @@ def test_the_place_of_the_verdict_is_found_though_the_server_trims_the_answer(ad
     )  # fmt: skip
     assert (done.rated, done.judge.bare) == (40, 0)
     assert "log-probabilities" in done.judge.source
-    assert done.judge.answered_as[0][0].startswith("tiny-judge ")
+    assert next(iter(done.judge.answered_as)).startswith("tiny-judge ")
     found = read_table(str(tmp_path / "judged.csv"))
     expected = [YES if n % 2 else 0.2 for n in range(40)]
     assert found.numbers("judge") == pytest.approx(expected, abs=1e-3)

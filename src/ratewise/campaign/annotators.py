@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,6 @@ class AnnotatorAgreement:
     alpha: float | None = None
     alpha_low: float | None = None
     alpha_high: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def tests_found(store: Store) -> dict[str, QualityResults]:

@@ -96,21 +96,21 @@ class Engine:
 
     async def _turn(self, patiently: Patience) -> str | None:
         """Plan, ask what is due, and wait for what comes; the reason where the run ends."""
-        calls, reason = self.client.calls, None
+        client, reason = self.client, None
         if not self.stop.is_set():
             if self._plan_is_due():
                 reason = await self._plan(patiently)
             now = self.clock().timestamp()
             if self.reader.terms.is_late(now):
-                calls.forget_retries()  # after the deadline nothing is asked
+                client.forget_retries()  # after the deadline nothing is asked
             else:
-                await self.client.start_calls(now)
-        if calls.running or (calls.waiting and not self.stop.is_set()):
+                await client.start_calls(now)
+        if client.running or (client.waiting and not self.stop.is_set()):
             if self.stop.is_set():  # calls have a while to end: a timeout may be days
                 self._stopped_at = self._stopped_at or time.monotonic()
                 if time.monotonic() - self._stopped_at > GRACE:
                     return Paused.STOPPED
-            await self.client.collect()
+            await client.collect()
             self._idle = self._alone = 0
             return None
         return Paused.STOPPED if self.stop.is_set() else reason or await self._for_answers(patiently)
@@ -136,7 +136,7 @@ class Engine:
 
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
-        known = {*self.client.steps, *sheet_steps(self.spec)}
+        known = {*self.client.callers, *sheet_steps(self.spec)}
         elsewhere = [step for step in self.spec.steps if step not in known]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
             self._alone = 0
@@ -185,7 +185,7 @@ class Engine:
     def _plan_is_due(self) -> bool:
         """Whether to ask the planner again: not at every answer while it waits for several. Others may answer, too."""
         soon = time.monotonic() - self._planned_at < _PLAN_EVERY
-        return not (self.client.calls.running and soon and self.client.settled < self._next_plan)
+        return not (self.client.running and soon and self.client.settled < self._next_plan)
 
     def _step(self) -> p.Action:
         state = self.reader.state(self.clock().timestamp())

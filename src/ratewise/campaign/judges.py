@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ class JudgeSummary(Result):
     missing: int  # asked, and no verdict came
     bare: int  # ratings with a verdict whose probability was promised by the source and not found
     alike: int | None  # samples for each item, where all were the same answer on all items; else None
-    answered_as: tuple[tuple[str, int], ...]  # names and fingerprints that the server gave, with how many ratings
-    place: PlaceEffect | None  # of comparisons
+    answered_as: Mapping[str, int]  # ratings by the name and fingerprint that the server gave, most first
+    position_effect: PlaceEffect | None  # of comparisons
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -63,26 +64,18 @@ class JudgeSummary(Result):
         out += [f"prices of its tokens: {self.priced}"] if self.priced else []
         out += [alike_said(self.rated, self.alike)] if self.alike is not None else []
         if len(self.answered_as) > 1:
-            named = ", ".join(f"{name} ({count:,})" for name, count in self.answered_as[:_MOST_MODELS])
+            named = ", ".join(f"{name} ({count:,})" for name, count in islice(self.answered_as.items(), _MOST_MODELS))
             out.append(f"the server answered under several names: {named}")
         elif (name := self._answered) and not is_asked(self.model, name):
             out.append(f"the server answered as {name}, though {self.model} was asked for")
-        out += [self.place.said] if self.place is not None else []
+        out += [self.position_effect.said] if self.position_effect is not None else []
         return tuple(out)
 
     @property
     def _answered(self) -> str:
         """The first name that the server gave, without the fingerprint; empty where it gave none."""
-        name = self.answered_as[0][0].partition(" ")[0] if self.answered_as else ""
+        name = next(iter(self.answered_as), "").partition(" ")[0]
         return "" if name == _UNKNOWN else name
-
-    def to_dict(self) -> dict[str, Any]:
-        out = {
-            name: getattr(self, name)
-            for name in ("name", "model", "source", "priced", "rated", "missing", "bare", "alike")
-        }
-        place = None if self.place is None else {name: getattr(self.place, name) for name in self.place.__slots__}
-        return out | {"answered_as": dict(self.answered_as), "position_effect": place}
 
 
 def judges_found(now: Snapshot) -> tuple[JudgeSummary, ...]:
@@ -100,7 +93,7 @@ def _found(now: Snapshot, step: int, asked: LlmSettings) -> JudgeSummary:
         asked.name, asked.model, None if ladder is None else Rung.from_json(ladder).said,
         None if prices is None else TokenPrices.from_json(prices).source, len(notes),
         sum(row.state == MISSING for row in rows), sum("bare" in _facts(note) for note in notes),
-        asked.samples if is_alike else None, tuple(Counter(map(_who, notes)).most_common()), place_effect(notes),
+        asked.samples if is_alike else None, dict(Counter(map(_who, notes)).most_common()), place_effect(notes),
     )  # fmt: skip
 
 

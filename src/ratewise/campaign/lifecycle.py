@@ -189,15 +189,6 @@ def is_sound(spec: Spec) -> bool:
         store.close()
 
 
-def damaged_log(spec: Spec, error: Exception) -> StoreError:
-    """In one line."""
-    reason = one_line(f"{type(error).__name__}: {error}", 120)
-    return StoreError(
-        f"the log of {spec.name!r} is damaged: what it says does not fit together ({reason}); `ratewise verify` may "
-        "say where, and a backup helps: nothing was changed"
-    )
-
-
 @contextmanager
 def opened(spec: Spec, *, looking: bool = False) -> Iterator[Store]:
     """Open the store; to look at a store that cannot be written, such as an archive, a copy is opened."""
@@ -213,9 +204,13 @@ def opened(spec: Spec, *, looking: bool = False) -> Iterator[Store]:
         except RatewiseError:
             raise
         except UNREADABLE as error:
-            if not is_sound(spec):
-                raise damaged_log(spec, error) from error
-            raise
+            if is_sound(spec):
+                raise
+            reason = one_line(f"{type(error).__name__}: {error}", 120)
+            raise StoreError(
+                f"the log of {spec.name!r} is damaged: what it says does not fit together ({reason}); `ratewise "
+                "verify` may say where, and a backup helps: nothing was changed"
+            ) from error
 
 
 @contextmanager
@@ -249,12 +244,6 @@ def lesson_of(now: Snapshot, pupil: Spec) -> Lesson | None:
     if seen is None or not enough_to_teach(seen):
         return None
     coded = tuple(Coding.from_dict(one) for one in json.loads(now.store.meta("codings") or "[]"))
-    return Lesson(Teacher.of(old.name, seen), coded, _reading(now))
-
-
-def _reading(now: Snapshot) -> TextReading | None:
-    """How the campaign's texts became numbers."""
-    if not now.spec.items.text:
-        return None
-    kept = now.store.meta(READING)
-    return None if kept is None else TextReading.from_dict(json.loads(kept))
+    kept = now.store.meta(READING) if old.items.text else None
+    reading = None if kept is None else TextReading.from_dict(json.loads(kept))  # how its texts became numbers
+    return Lesson(Teacher.of(old.name, seen), coded, reading)

@@ -75,7 +75,7 @@ def document(now: Snapshot) -> dict[str, Any]:
             "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,
         },
         "people": [asdict(one) | {"in_hand": one.name in held, "told": one.tests.words()} for one in people],
-        "agreement": together.to_dict(), "votes": list(status.votes), "judge": _judge(now), "outlook": _outlook(now),
+        "agreement": asdict(together), "votes": list(status.votes), "judge": _judge(now), "outlook": _outlook(now),
         "history": _history(now), "slices": _slices(now), "columns": findings.columns(now),
     }  # fmt: skip
 

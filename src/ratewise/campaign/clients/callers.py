@@ -228,172 +228,24 @@ class Health:
 
 
 @dataclass(slots=True, eq=False)
-class Spending:
-    """What this process has paid one rater; warns once where it is probably not meant."""
-
-    spec: Spec
-    _calls: int = field(init=False, default=0)
-    _paid: int = field(init=False, default=0)
-    _listed: int = field(init=False, default=0)  # what they cost by its price
-    _in_vain: int = field(init=False, default=0)  # paid for no rating
-    _told: set[str] = field(init=False, default_factory=set)
-
-    def see(self, outcomes: Sequence[Outcome]) -> list[str]:
-        for o in outcomes:
-            self._calls += 1
-            self._paid += o.paid
-            self._listed += list_price(self.spec, o.claim)
-            self._in_vain += o.paid if o.value is None else 0
-        new = []
-        for kind, words in self._unusual(outcomes):
-            if kind not in self._told:
-                self._told.add(kind)
-                new.append(words)
-        return new
-
-    def _unusual(self, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
-        """(kind, words) of each thing that is unusual."""
-        name, paid = self.spec.at(outcomes[0].claim.step).name, shown(self._paid)
-        for o in outcomes:
-            if o.paid > (most := reserved(self.spec, o.claim)):
-                yield (
-                    "above",
-                    f"rater {name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the {shown(most)} that "
-                    "were reserved as the most a call can cost",
-                )
-        if self._calls < _CALLS:
-            return
-        if 3 * self._in_vain > self._paid:
-            wasted = f"{shown(self._in_vain)} of the {paid} paid to rater {name!r} in this run"
-            yield "in vain", f"unusual spending: {wasted} went to calls that brought no rating"
-        if self._paid > 2 * self._listed:
-            calls = f"rater {name!r} was paid {paid} for {self._calls:,} calls in this run"
-            yield "dear", f"unusual spending: {calls}, which cost {shown(self._listed)} by its price"
-
-
-# Calls
-
-
-@dataclass(slots=True, eq=False)
-class Calls:
-    """Calls under way, at most as many at once as each rater takes, and questions that wait for another attempt."""
-
-    spec: Spec
-    callers: Mapping[int, Caller]  # by step
-    health: Mapping[int, Health]
-    keys: str  # what idempotency keys begin with: never another campaign's
-    _running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = field(init=False, default_factory=dict)
-    _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
-    _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
-    _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
-
-    @property
-    def running(self) -> bool:
-        return bool(self._running)
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._later)
-
-    def free(self, step: int) -> int:
-        """How many more questions the rater of a step may be asked now."""
-        taken = self._counts[step]
-        health = self.health[step]
-        if health.probes:
-            taken += sum(claim.step == step for _, claim in self._later)
-        return max(health.calls - taken, 0) * health.batch
-
-    def start(self, claims: Sequence[Claim]) -> None:
-        size = self.spec.at(claims[0].step).batch
-        for i in range(0, len(claims), size):
-            self._counts[claims[0].step] += 1
-            part = claims[i : i + size]
-            self._running[asyncio.create_task(self._ask(part))] = part
-
-    def retry(self, claim: Claim, after: float = 0.0) -> None:
-        """Ask once more, after a pause that doubles from attempt to attempt; `after` is how long the rater needs."""
-        rater = self.spec.at(claim.step)
-        failures = (claim.attempt - 1) % rater.attempts
-        pause = min(rater.backoff * 2.0 ** min(failures, 60), _LONGEST_BACKOFF)
-        self._later.append((time.monotonic() + max(pause, after), replace(claim, attempt=claim.attempt + 1)))
-
-    def start_due(self) -> None:
-        now = time.monotonic()
-        for when, claim in self._later:
-            if when <= now:
-                self.start([claim])
-        self._later = [(when, claim) for when, claim in self._later if when > now]
-
-    async def wait(self, most: float) -> list[Heard]:
-        """Replies that are there, after at most so many seconds; earlier where a retry is due."""
-        due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
-        pause = max(min(most, due), 0.0)
-        if self._running:
-            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
-            if len(self._running) >= _MANY and len(done) < len(self._running) // 2:
-                # A commit for some answers together costs as much as one for each of them.
-                await asyncio.sleep(min(_PART * self._seconds, _LONGEST_GATHER))
-        else:
-            await asyncio.sleep(pause)
-        return self._done()
-
-    def forget_retries(self) -> None:
-        self._later.clear()
-
-    async def finish(self, most: float) -> list[Heard]:
-        """Replies of running calls that come within so many seconds; nothing is asked again."""
-        self.forget_retries()
-        if self._running:
-            await asyncio.wait(self._running, timeout=most)
-        return self._done()
-
-    async def stop(self) -> tuple[list[Heard], list[Claim]]:
-        """Replies that are there, and claims whose calls were cut off."""
-        replies = self._done()
-        cut = [claim for claims in self._running.values() for claim in claims]
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running.clear()
-        self._later.clear()
-        for caller in self.callers.values():
-            await caller.close()
-        return replies, cut
-
-    def _done(self) -> list[Heard]:
-        replies: list[Heard] = []
-        for task in [task for task in self._running if task.done()]:
-            del self._running[task]
-            replies += task.result()
-        return replies
-
-    async def _ask(self, claims: Sequence[Claim]) -> list[Heard]:
-        step = claims[0].step
-        questions = [Question(f"{self.keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
-        started = time.monotonic()
-        try:
-            said = await self.callers[step].ask(questions)
-        finally:
-            self._counts[step] -= 1
-        heard = time.monotonic()
-        self._seconds += 0.05 * (heard - started - self._seconds)
-        return [(heard, outcome_of(self.spec, claim, each)) for claim, each in zip(claims, said, strict=True)]
-
-
-@dataclass(slots=True, eq=False)
 class CallerClient:
-    """The raters of this process, and the questions it has claimed."""
+    """The raters of this process, the calls under way, and questions that wait for another attempt."""
 
     spec: Spec
     store: Store
     callers: Mapping[int, Caller]  # by step, of the raters that this process can ask
     patiently: Patience
     worker: int = field(init=False, default=0)
-    calls: Calls = field(init=False)
     health: dict[int, Health] = field(init=False)  # by step
-    spending: dict[int, Spending] = field(init=False)
     settled: int = field(init=False, default=0)  # questions that this process has brought to an end
+    _keys: str = field(init=False)  # what idempotency keys begin with: never another campaign's
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
+    _running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = field(init=False, default_factory=dict)
+    _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
+    _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
+    _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
+    _sums: dict[int, Counter[str]] = field(init=False)  # by step: calls, what was paid, listed, and paid in vain
+    _told: set[tuple[int, str]] = field(init=False, default_factory=set)  # what was unusual
 
     def __post_init__(self) -> None:
         spec, counts = self.spec, self.store.counts()
@@ -404,16 +256,20 @@ class CallerClient:
             )
             for step in spec.steps
         }  # fmt: skip
-        self.spending = {step: Spending(spec) for step in spec.steps}
-        self.calls = Calls(spec, self.callers, self.health, f"{spec.name}-{self.store.meta('campaign') or ''}")
+        self._sums = {step: Counter() for step in spec.steps}
+        self._keys = f"{spec.name}-{self.store.meta('campaign') or ''}"
 
     @property
     def budget(self) -> int | None:
         return None if self.spec.goal.budget is None else to_units(self.spec.goal.budget)
 
     @property
-    def steps(self) -> list[int]:
-        return list(self.callers)
+    def running(self) -> bool:
+        return bool(self._running)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._later)
 
     def recover(self) -> None:
         """Take care of questions of processes that died, and of answers that could not be saved."""
@@ -424,7 +280,7 @@ class CallerClient:
             self.store.settle(paid, self.budget, for_anyone=True)
         if dead:
             self.store.let_go(dead)
-        if not self.calls.running and not self.calls.waiting:
+        if not self.running and not self.waiting:
             self.store.let_go([self.worker])  # a commit of which only the news was lost
         self._check_cap()
 
@@ -442,28 +298,89 @@ class CallerClient:
         """Outcomes of calls that nobody will hear of, where such calls count as paid."""
         return [outcome for claim in claims if (outcome := lost(self.spec, claim)) is not None]
 
+    # Calls
+
     async def start_calls(self, at: float) -> None:
         """Start as many calls as each rater takes at once; `at` is in seconds since 1970."""
-        self.calls.start_due()
-        for step in self.steps:
-            free = self.calls.free(step)
+        now = time.monotonic()
+        due = [claim for when, claim in self._later if when <= now]
+        self._later = [(when, claim) for when, claim in self._later if when > now]
+        for claim in due:
+            self._start([claim])
+        for step in self.callers:
+            free = self._free(step)
             if free > 0:
                 claims = await self.patiently(partial(self.store.claim, self.worker, step, free, at=at))
-                if claims:
-                    self.calls.start(claims)
+                self._start(claims)
+
+    def _free(self, step: int) -> int:
+        """How many more questions the rater of a step may be asked now."""
+        taken = self._counts[step]
+        health = self.health[step]
+        if health.probes:
+            taken += sum(claim.step == step for _, claim in self._later)
+        return max(health.calls - taken, 0) * health.batch
+
+    def _start(self, claims: Sequence[Claim]) -> None:
+        size = self.spec.at(claims[0].step).batch if claims else 1
+        for i in range(0, len(claims), size):
+            part = claims[i : i + size]
+            self._counts[part[0].step] += 1
+            self._running[asyncio.create_task(self._ask(part))] = part
+
+    async def _ask(self, claims: Sequence[Claim]) -> list[Heard]:
+        step = claims[0].step
+        questions = [Question(f"{self._keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
+        started = time.monotonic()
+        try:
+            said = await self.callers[step].ask(questions)
+        finally:
+            self._counts[step] -= 1
+        heard = time.monotonic()
+        self._seconds += 0.05 * (heard - started - self._seconds)
+        return [(heard, outcome_of(self.spec, claim, each)) for claim, each in zip(claims, said, strict=True)]
+
+    def _retry(self, claim: Claim, after: float = 0.0) -> None:
+        """Ask once more, after a pause that doubles from attempt to attempt; `after` is how long the rater needs."""
+        rater = self.spec.at(claim.step)
+        failures = (claim.attempt - 1) % rater.attempts
+        pause = min(rater.backoff * 2.0 ** min(failures, 60), _LONGEST_BACKOFF)
+        self._later.append((time.monotonic() + max(pause, after), replace(claim, attempt=claim.attempt + 1)))
+
+    def forget_retries(self) -> None:
+        self._later.clear()
 
     async def collect(self) -> None:
         """Wait for answers, then write down all that are there."""
-        replies = await self.calls.wait(_LOOK)
-        if replies:
+        if replies := await self._wait(_LOOK):
             await self._write(replies)
+
+    async def _wait(self, most: float) -> list[Heard]:
+        """Replies that are there, after at most so many seconds; earlier where a retry is due."""
+        due = min((when for when, _ in self._later), default=float("inf")) - time.monotonic()
+        pause = max(min(most, due), 0.0)
+        if self._running:
+            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED, timeout=pause)
+            if len(self._running) >= _MANY and len(done) < len(self._running) // 2:
+                # A commit for some answers together costs as much as one for each of them.
+                await asyncio.sleep(min(_PART * self._seconds, _LONGEST_GATHER))
+        else:
+            await asyncio.sleep(pause)
+        return self._done()
+
+    def _done(self) -> list[Heard]:
+        replies: list[Heard] = []
+        for task in [task for task in self._running if task.done()]:
+            del self._running[task]
+            replies += task.result()
+        return replies
 
     async def _write(self, replies: Sequence[Heard]) -> None:
         outcomes = [outcome for _, outcome in replies]
         again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
         self.settled += len(outcomes) - len(again)
         for o in again:
-            self.calls.retry(o.claim, o.after)
+            self._retry(o.claim, o.after)
         steps = sorted({o.claim.step for o in outcomes})
         for step in steps:
             heard = [reply for reply in replies if reply[1].claim.step == step]
@@ -499,11 +416,34 @@ class CallerClient:
     # Money
 
     def _see_prices(self, outcomes: Sequence[Outcome]) -> None:
-        for step in sorted({o.claim.step for o in outcomes}):
-            for warning in self.spending[step].see([o for o in outcomes if o.claim.step == step]):
-                self.store.note(warning)
+        """Note once, for each rater, what is unusual about what this process has paid it."""
+        for o in outcomes:
+            listed = list_price(self.spec, o.claim)
+            in_vain = o.paid if o.value is None else 0
+            self._sums[o.claim.step].update(calls=1, paid=o.paid, listed=listed, in_vain=in_vain)
+        for o in outcomes:
+            for kind, words in self._unusual(o):
+                if (o.claim.step, kind) not in self._told:
+                    self._told.add((o.claim.step, kind))
+                    self.store.note(words)
         if any(o.paid > reserved(self.spec, o.claim) for o in outcomes):
             self._check_cap()
+
+    def _unusual(self, o: Outcome) -> Iterator[tuple[str, str]]:
+        """(kind, words) of each thing that is unusual."""
+        name, sums, most = self.spec.at(o.claim.step).name, self._sums[o.claim.step], reserved(self.spec, o.claim)
+        if o.paid > most:
+            yield (
+                "above",
+                f"rater {name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the {shown(most)} that "
+                "were reserved as the most a call can cost",
+            )
+        if sums["calls"] >= _CALLS and 3 * sums["in_vain"] > sums["paid"]:
+            wasted = f"{shown(sums['in_vain'])} of the {shown(sums['paid'])} paid to rater {name!r} in this run"
+            yield "in vain", f"unusual spending: {wasted} went to calls that brought no rating"
+        if sums["calls"] >= _CALLS and sums["paid"] > 2 * sums["listed"]:
+            calls = f"rater {name!r} was paid {shown(sums['paid'])} for {sums['calls']:,} calls in this run"
+            yield "dear", f"unusual spending: {calls}, which cost {shown(sums['listed'])} by its price"
 
     def _check_cap(self) -> None:
         bound, budget = sum(self.store.totals()), self.budget
@@ -519,9 +459,11 @@ class CallerClient:
     async def finish(self, seconds: float) -> None:
         """Wait for running calls, which are paid for: answers that come in time are kept, even where the run fails."""
         self.patiently.seconds = 0.0
-        replies = await self.calls.finish(seconds)
+        self.forget_retries()
+        if self._running:
+            await asyncio.wait(self._running, timeout=seconds)
         with suppress(OutsideError):
-            await self._write(replies)
+            await self._write(self._done())
         with suppress(StoreError):
             for step in self._down:
                 self._reopen(self.health[step].given_up())
@@ -529,8 +471,16 @@ class CallerClient:
     async def close(self) -> None:
         """Keep the answers that are there, and free the other questions for the next run."""
         self.patiently.seconds = 0.0
-        replies, cut = await self.calls.stop()
-        outcomes = [outcome for _, outcome in replies] + self._lost(cut)
+        outcomes = [outcome for _, outcome in self._done()]
+        cut = [claim for claims in self._running.values() for claim in claims]
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._running.clear()
+        self.forget_retries()
+        for caller in self.callers.values():
+            await caller.close()
+        outcomes += self._lost(cut)
         with suppress(StoreError):
             if outcomes:
                 await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
