@@ -40,7 +40,8 @@ from ratewise.questions.drawing import (
 from ratewise.questions.transfer import Transfer
 from ratewise.tables import Relation, open_relation, read_table
 from ratewise.tables.engine import shortened
-from ratewise.tables.pieces import Piece, Spool, check_place, each, folder_of, pieces_of, shared_id, write_pieces
+from ratewise.tables.pieces import Spool, check_place, each, folder_of, pieces_of, shared_id, write_pieces
+from ratewise.tables.relation import Piece
 from ratewise.tables.spark import SparkTable, SqlTable
 
 

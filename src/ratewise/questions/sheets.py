@@ -23,7 +23,8 @@ from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.blind import seen
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import quoted_text
-from ratewise.tables.pieces import Piece, check_place, pieces_of, write_pieces
+from ratewise.tables.pieces import check_place, pieces_of, write_pieces
+from ratewise.tables.relation import Piece
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
 from ratewise.tables.write import plain_cells, plain_text, safe_cells

@@ -1,10 +1,8 @@
 """Frames and other engines (pandas, Polars, PyArrow, DuckDB, Dask, Spark) through Narwhals, and mappings of arrays.
 
-Nothing is copied or converted here: a column is converted when it is asked for. Only what another engine computes is
-written to a file first.
+Nothing is copied or converted here: a column is converted when it is asked for.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -15,10 +13,8 @@ from narwhals.exceptions import DuplicateError
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import Array
-from ratewise.tables.engine import for_memory, no_rows, reason
-from ratewise.tables.files import Folder
-from ratewise.tables.relation import Relation, relation_of_files
-from ratewise.tables.table import Table
+from ratewise.tables.engine import for_memory, no_rows
+from ratewise.tables.table import Table, different, repeated
 
 _SCALARS = {str, int, float, bool, NoneType}
 
@@ -39,18 +35,13 @@ def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
         return frame
     except DuplicateError as error:
-        raise TableError(f"{name} has two columns with the name {_twice(source)}; rename one") from error
+        names = getattr(source, "column_names", None) or list(source.columns)  # PyArrow has another word for it
+        raise TableError(f"{name} has two columns with the name {repeated(names)!r}; rename one") from error
     except TypeError as error:
         raise TableError(
             f"{type(source).__name__} is not a table; give a path, - for standard input, a pandas, Polars or"
             " PyArrow table, or a mapping of column names to values"
         ) from error
-
-
-def _twice(source: Any) -> str:
-    """The name that a frame has twice; PyArrow's frames list theirs under another name."""
-    names = getattr(source, "column_names", None) or list(source.columns)
-    return repr(Counter(names).most_common(1)[0][0])
 
 
 def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
@@ -72,12 +63,10 @@ def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
 
 def named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
     """The names of a table's columns: at least one, and all of them text."""
-    if not columns:
-        raise TableError(f"{name} has no columns; there is nothing to work on")
     for column in columns:
         if not isinstance(column, str):
             raise TableError(f"the column {column!r} of {name} is not named by text; name it {str(column)!r}")
-    return tuple(columns)
+    return tuple(different(list(columns), name))
 
 
 def _array(column: str, values: Any, name: str) -> Array:
@@ -97,14 +86,3 @@ def _texts_among_scalars(values: Any) -> bool:
     """Whether a list holds text, beside numbers and gaps at most: NumPy would make every cell as wide as the widest."""
     kinds = set(map(type, values)) if isinstance(values, list | tuple) else set()
     return str in kinds and kinds <= _SCALARS
-
-
-def spooled(name: str, frame: nw.LazyFrame[Any]) -> Relation:
-    """What an engine computes, written once to a temporary Parquet file: from then on its rows have an order."""
-    folder = Folder()
-    path = folder / "part-0"
-    try:
-        frame.sink_parquet(path)
-    except Exception as error:
-        raise TableError(f"{name} cannot answer: {reason(error)}") from error
-    return relation_of_files([path], name, folder)

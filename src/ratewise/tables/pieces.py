@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import islice
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
@@ -24,11 +23,10 @@ import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import Array, text_sql, unmasked
-from ratewise.tables.engine import COUNTED, connect, for_memory, one_line, quoted_text, reason
+from ratewise.tables.cells import Array
+from ratewise.tables.engine import connect, one_line, quoted_text, reason
 from ratewise.tables.files import Format, format_of
-from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.relation import Part, Relation
+from ratewise.tables.relation import Piece, Relation
 from ratewise.tables.table import Table
 from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing, to_standard_output
 
@@ -37,95 +35,10 @@ MOST_ROWS = 1 << 19
 _MOST_BYTES = 96 * 2**20  # of a piece, unpacked
 _FEWEST_ROWS = 1 << 10
 _WORKERS = max(1, min(4, os.cpu_count() or 1))
-_LOW_HALF = "18446744073709551615::UHUGEINT"  # DuckDB numbers a digest from its last byte: the first eight are lowest
-
-_AS_ARRAYS = frozenset(("DOUBLE", "FLOAT", "BIGINT", "INTEGER", "BOOLEAN", "VARCHAR"))
 _own = threading.local()
 
 Floats = npt.NDArray[np.float64]
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """Rows of one file that follow each other; `first` is the first one's number in the whole table, from 0."""
-
-    files: Relation
-    part: Part
-    rows: range
-    first: int
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return len(self.rows)
-
-    def table(self, columns: Sequence[str]) -> Table:
-        """These columns in memory."""
-        picked = self.files.numbers_of(columns)
-        if not columns or any(self.files.kinds[number] not in _AS_ARRAYS for number in picked):
-            return self._table(connect(threads=1), columns, "TABLE")
-        self.files.refuse_changes()
-        found = self._fetch(self._select(picked))
-        return table_from_mapping({c: unmasked(found[f"c{i}"]) for i, c in enumerate(columns)}, name=self._name)
-
-    def uniforms(self, column: str | None, *seeds: str) -> list[Floats]:
-        """r of every row for each seed, as `core.draw.uniform` computes it from the texts of the column.
-
-        Without a column the row's number in the whole table stands for it.
-        """
-        self.files.refuse_changes()
-        picked = [] if column is None else self.files.numbers_of([column])
-        rows = self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows, numbered=True)
-        text = self._text(column)
-        digests = [f"md5_number({quoted_text(seed + ':')} || {text}) & {_LOW_HALF}" for seed in seeds]
-        values = ", ".join(f"CAST({digest} AS UBIGINT) AS h{number}" for number, digest in enumerate(digests))
-        found = self._fetch(f"SELECT {values} FROM ({rows})")
-        return [self._in_unit(found[f"h{number}"], column) for number in range(len(seeds))]
-
-    def write(self, path: str, form: Format, added: Mapping[str, Array], *, header: bool) -> None:
-        """All columns of these rows with others behind them, as a file of its own; rows are not loaded for it."""
-        table = replace(self._table(_of_this_thread(), self.files.columns, "VIEW"), name=self.files.name)
-        copy_table(table.with_columns(added), path, form, header=header)
-
-    def _table(self, connection: DuckDBPyConnection, columns: Sequence[str], kind: str) -> Table:
-        self.files.refuse_changes()
-        try:
-            connection.execute(f"CREATE OR REPLACE {kind} data AS {self._select(self.files.numbers_of(columns))}")
-        except (duckdb.Error, OSError) as error:
-            raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
-        cells = {c: f"c{i}" for i, c in enumerate(columns)}
-        return Table(self._name, self.size, tuple(columns), cells, connection)
-
-    @property
-    def _name(self) -> str:
-        return f"{self.files.name} from row {self.first + 1:,} on"
-
-    def _select(self, picked: Sequence[int]) -> str:
-        return self.part.select(picked, [self.files.kinds[number] for number in picked], self.rows)
-
-    def _text(self, column: str | None) -> str:
-        """The SQL of a row's id, nothing where it has none."""
-        if column is None:
-            return f"CAST(row + {self.first - self.rows.start:d} AS VARCHAR)"
-        return f"nullif({text_sql(self.files.kinds[self.files.columns.index(column)], 'c0')}, '')"
-
-    def _in_unit(self, digests: Array, column: str | None) -> Floats:
-        missing = np.ma.getmaskarray(digests)
-        if missing.any():
-            row = self.first + int(np.argmax(missing)) + 1
-            raise TableError(
-                f"column {column!r} of {self.files.name} has no value in row {row:,} {COUNTED}; give every row "
-                "an id of its own"
-            )
-        return np.asarray((np.ma.getdata(digests).byteswap() >> np.uint64(12)).astype(np.float64) / 2.0**52)
-
-    def _fetch(self, query: str) -> dict[str, Array]:
-        with for_memory().cursor() as cursor:
-            try:
-                return {str(name): values for name, values in cursor.execute(query).fetchnumpy().items()}
-            except (duckdb.Error, OSError) as error:
-                raise TableError(f"{self.files.name} cannot be read as Parquet: {reason(error)}") from error
 
 
 def _of_this_thread() -> DuckDBPyConnection:
@@ -136,23 +49,25 @@ def _of_this_thread() -> DuckDBPyConnection:
     return found
 
 
+def write_piece(piece: Piece, path: str, form: Format, added: Mapping[str, Array], *, header: bool) -> None:
+    """All columns of a piece with others behind them, as a file of its own; rows are not loaded for it."""
+    files, connection = piece.files, _of_this_thread()
+    with files.readable():
+        connection.execute(f"CREATE OR REPLACE VIEW data AS {piece.select(files.columns)}")
+    cells = {column: f"c{number}" for number, column in enumerate(files.columns)}
+    table = Table(files.name, piece.size, files.columns, cells, connection)
+    copy_table(table.with_columns(added), path, form, header=header)
+
+
 def pieces_of(files: Relation, rows: int | None = None) -> list[Piece]:
     """The pieces of a table in the order of its rows: as many rows each as given, or as fit a fixed size unpacked."""
-    size, pieces, before = rows or _rows_that_fit(files), [], 0
-    for part in files.parts:
-        for start in range(0, part.rows, size):
-            stop = min(start + size, part.rows)
-            pieces.append(Piece(files, part, range(start, stop), before + start))
-        before += part.rows
-    return pieces
-
-
-def _rows_that_fit(files: Relation) -> int:
-    query = "SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata(?)"
-    with for_memory().cursor() as cursor:
-        (size,) = cursor.execute(query, [[part.path for part in files.parts]]).fetchone() or (0,)
-    fit = int(_MOST_BYTES / max(float(size) / files.count(), 1e-3))
-    return max(_FEWEST_ROWS, min(MOST_ROWS, fit))
+    if rows is None:
+        paths = ", ".join(quoted_text(part.path) for part in files.parts)
+        size = files.ask(f"SELECT coalesce(sum(total_uncompressed_size), 0) AS n FROM parquet_metadata([{paths}])")[
+            "n"
+        ][0]
+        rows = max(_FEWEST_ROWS, min(MOST_ROWS, int(_MOST_BYTES / max(float(size) / files.count(), 1e-3))))
+    return files.pieces(rows)
 
 
 def each(do: Callable[[Piece], Found], pieces: Sequence[Piece], *, workers: int = _WORKERS) -> Iterator[Found]:
@@ -268,7 +183,7 @@ def _write_each(
 
     def write(piece: Piece) -> str:
         number = number_of[piece.first]
-        piece.write(paths[number], form, added(piece), header=number == 0)
+        write_piece(piece, paths[number], form, added(piece), header=number == 0)
         return paths[number]
 
     for path in each(write, pieces):

@@ -29,7 +29,7 @@ from ratewise.tables.files import (
     sniffed,
     unpack,
 )
-from ratewise.tables.frames import frame_of, named, spooled, table_from_frame, table_from_mapping
+from ratewise.tables.frames import frame_of, named, table_from_frame, table_from_mapping
 from ratewise.tables.load import load_file, loaded, staged
 from ratewise.tables.relation import Relation, relation_of_files
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
@@ -154,7 +154,7 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
         frame = frame_of(source, name or "table")
         if isinstance(frame, nw.LazyFrame):
             named(frame.collect_schema().names(), name or "table")
-            return spooled(name or "table", frame)
+            return _spooled(name or "table", frame)
     return _over_table(read_table(source, name=name))
 
 
@@ -173,6 +173,17 @@ def _over_table(table: Table) -> Relation:
     path = folder / "table.parquet"
     write_table(table, path)
     return relation_of_files([path], table.name, folder)
+
+
+def _spooled(name: str, frame: nw.LazyFrame[Any]) -> Relation:
+    """What an engine computes, written once to a temporary Parquet file: from then on its rows have an order."""
+    folder = Folder()
+    path = folder / "part-0"
+    try:
+        frame.sink_parquet(path)
+    except Exception as error:
+        raise TableError(f"{name} cannot answer: {reason(error)}") from error
+    return relation_of_files([path], name, folder)
 
 
 # Only counted

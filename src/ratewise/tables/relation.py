@@ -16,13 +16,15 @@ from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables import cells
-from ratewise.tables.cells import Array, NumberSql, Range, View, text_sql
+from ratewise.tables.cells import Array, NumberSql, Range, View, text_sql, unmasked
 from ratewise.tables.engine import COUNTED, Own, for_memory, no_rows, quoted_text, reason
 from ratewise.tables.files import Folder
+from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.table import Table, different, no_column, refuse_other_columns
 
 
@@ -103,25 +105,25 @@ class Relation:
     def table(self, *columns: str) -> Table:
         """The columns (all of them where none is named) in memory, as they are now."""
         columns = columns or self.columns
-        return self._load(self.name, columns, self._select(self.numbers_of(columns)), self.count())
+        return self.load(self.name, columns, self._select(self.numbers_of(columns)), self.count())
 
     def scan(self, *columns: str, rows: int = BATCH) -> Iterator[Table]:
         """The columns in batches of at most `rows` rows, in the order of the files."""
         columns = columns or self.columns
-        picked = self.numbers_of(columns)
+        self.refuse_unknown(columns)
         if rows < 1:
             raise TableError(f"a batch has at least 1 row; got rows={rows}")
-        return self._batches(columns, picked, rows)
+        return (piece.load(columns) for piece in self.pieces(rows))
 
-    def _batches(self, columns: Sequence[str], picked: Sequence[int], size: int) -> Iterator[Table]:
-        before = 0
+    def pieces(self, size: int) -> list["Piece"]:
+        """The table in pieces of at most so many rows, in the order of its rows."""
+        pieces, before = [], 0
         for part in self.parts:
             for start in range(0, part.rows, size):
                 rows = range(start, min(start + size, part.rows))
-                self.refuse_changes()
-                name = f"{self.name} from row {before + start + 1:,} on"
-                yield self._load(name, columns, part.select(picked, self._kinds(picked), rows), len(rows))
+                pieces.append(Piece(self, part, rows, before + start))
             before += part.rows
+        return pieces
 
     def where(self, column: str) -> Table:
         """The rows whose number in this column is not 0, in memory."""
@@ -133,7 +135,7 @@ class Relation:
         if not rows:
             raise TableError(f"no row of {self.name} is {column}; there is nothing to ask")
         fields = ", ".join(f"c{number}" for number in range(len(self.columns)))
-        return self._load(self.name, self.columns, f"SELECT {fields} {found} ORDER BY row", rows)
+        return self.load(self.name, self.columns, f"SELECT {fields} {found} ORDER BY row", rows)
 
     def ask(self, query: str) -> dict[str, Array]:
         """The answer to a question in SQL about `source_in_sql`."""
@@ -157,7 +159,7 @@ class Relation:
         every, before, parts = range(len(self.columns)), 0, []
         fields = ", ".join(f"c{number}" for number in every)
         for part in self.parts:
-            rows = part.select(every, self._kinds(every), numbered=True)
+            rows = part.select(every, self.kinds_of(every), numbered=True)
             parts.append(f"SELECT {fields}, row + {before:d} AS row FROM ({rows})")
             before += part.rows
         return f"({' UNION ALL '.join(parts)})"
@@ -242,8 +244,7 @@ class Relation:
 
     def _pick(self, column: str, seed: str, share: float, picked: str, most: int) -> bool:
         """Write the numbers and turns of rows whose turn is below `share`; whether there are enough of them."""
-        (number,) = self.numbers_of([column])
-        text = f"nullif({text_sql(self.kinds[number], f'c{number}')}, '')"
+        text = self.id_sql(column, f"c{self.numbers_of([column])[0]}")
         turn = f"left(md5({quoted_text(seed + ':')} || {text}), {_DIGITS})"
         early = "true" if share >= 1 else f"turn < {quoted_text(f'{int(share * 16**_DIGITS):0{_DIGITS}x}')}"
         rows = f"SELECT row, {turn} AS turn FROM {self.source_in_sql()}"
@@ -253,24 +254,34 @@ class Relation:
             f"read_parquet({quoted_text(picked)})"
         )
         if found["n"][0] != found["known"][0]:
-            raise TableError(
-                f"column {column!r} of {self.name} has no value in row {int(found['empty'][0]) + 1:,} {COUNTED}; give "
-                "every row an id of its own"
-            )
+            raise self.no_id(column, int(found["empty"][0]))
         return share >= 1 or int(found["n"][0]) >= most
 
+    def id_sql(self, column: str, field: str) -> str:
+        """The SQL of a row's id, NULL where it has none."""
+        return f"nullif({text_sql(self.kinds[self.columns.index(column)], field)}, '')"
+
+    def no_id(self, column: str | None, row: int) -> TableError:
+        """The complaint about a row without an id."""
+        return TableError(
+            f"column {column!r} of {self.name} has no value in row {row + 1:,} {COUNTED}; give every row an id of its "
+            "own"
+        )
+
     def _copy(self, query: str, target: str) -> None:
-        with for_memory().cursor() as cursor, self._as_parquet():
+        with for_memory().cursor() as cursor, self.readable():
             cursor.execute(f"COPY ({query}) TO {quoted_text(target)} (FORMAT parquet)")
 
-    def _load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
+    def load(self, name: str, columns: Sequence[str], select: str, rows: int) -> Table:
+        """Columns in memory that a question selects."""
         own = Own()
-        with self._as_parquet(), own.cursor() as cursor:
+        with self.readable(), own.cursor() as cursor:
             cursor.execute(f"CREATE TABLE data AS {select}")
         return Table(name, rows, tuple(columns), {column: f"c{i}" for i, column in enumerate(columns)}, own)
 
     @contextmanager
-    def _as_parquet(self) -> Iterator[None]:
+    def readable(self) -> Iterator[None]:
+        """Complain about files that cannot be read."""
         try:
             yield
         except (duckdb.Error, OSError) as error:
@@ -278,10 +289,68 @@ class Relation:
 
     def _select(self, picked: Sequence[int]) -> str:
         self.refuse_changes()
-        return " UNION ALL ".join(part.select(picked, self._kinds(picked)) for part in self.parts)
+        return " UNION ALL ".join(part.select(picked, self.kinds_of(picked)) for part in self.parts)
 
-    def _kinds(self, picked: Sequence[int]) -> list[str]:
+    def kinds_of(self, picked: Sequence[int]) -> list[str]:
+        """The SQL types of some columns."""
         return [self.kinds[number] for number in picked]
+
+
+_AS_ARRAYS = frozenset(("DOUBLE", "FLOAT", "BIGINT", "INTEGER", "BOOLEAN", "VARCHAR"))
+_LOW_HALF = "18446744073709551615::UHUGEINT"  # DuckDB numbers a digest from its last byte: the first eight are lowest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Rows of one file that follow each other; `first` is the first one's number in the whole table, from 0."""
+
+    files: Relation
+    part: Part
+    rows: range
+    first: int
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    def select(self, columns: Sequence[str], *, numbered: bool = False) -> str:
+        """The SQL of these columns, and of the rows' numbers in their file if wanted."""
+        self.files.refuse_changes()
+        picked = self.files.numbers_of(columns)
+        return self.part.select(picked, self.files.kinds_of(picked), self.rows, numbered=numbered)
+
+    def load(self, columns: Sequence[str]) -> Table:
+        """These columns in memory, of the kinds that they have in the file."""
+        return self.files.load(
+            f"{self.files.name} from row {self.first + 1:,} on", columns, self.select(columns), self.size
+        )
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """These columns in memory, as arrays where those hold their kinds."""
+        if not columns or not set(self.files.kinds_of(self.files.numbers_of(columns))) <= _AS_ARRAYS:
+            return self.load(columns)
+        found = self.files.ask(self.select(columns))
+        arrays = {column: unmasked(found[f"c{number}"]) for number, column in enumerate(columns)}
+        return table_from_mapping(arrays, name=f"{self.files.name} from row {self.first + 1:,} on")
+
+    def uniforms(self, column: str | None, *seeds: str) -> list[npt.NDArray[np.float64]]:
+        """r of every row for each seed, as `core.draw.uniform` computes it from the texts of the column.
+
+        Without a column the row's number in the whole table stands for it.
+        """
+        text = f"CAST(row + {self.first - self.rows.start:d} AS VARCHAR)"
+        if column is not None:
+            text = self.files.id_sql(column, "c0")
+        digests = [f"md5_number({quoted_text(seed + ':')} || {text}) & {_LOW_HALF}" for seed in seeds]
+        values = ", ".join(f"CAST({digest} AS UBIGINT) AS h{number}" for number, digest in enumerate(digests))
+        rows = self.select([] if column is None else [column], numbered=True)
+        found = self.files.ask(f"SELECT {values} FROM ({rows})")
+        missing = np.ma.getmaskarray(found["h0"])
+        if missing.any():
+            raise self.files.no_id(column, self.first + int(np.argmax(missing)))
+        digits = (np.ma.getdata(found[f"h{number}"]).byteswap() >> np.uint64(12) for number in range(len(seeds)))
+        return [each.astype(np.float64) / 2.0**52 for each in digits]
 
 
 def relation_of_files(
