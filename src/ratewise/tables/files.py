@@ -104,10 +104,15 @@ def plain_file(path: str, form: Format, name: str, target: str) -> str:
     """
     path = os.path.abspath(path)
     try:
-        if form.gzipped or form.kind == "CSV" or (form.kind == "JSONL" and _marked(path)):
+        with open(path, "rb") as file:
+            marked = file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
+        if form.gzipped or form.kind == "CSV" or (form.kind == "JSONL" and marked):
             unpack(path, target, gzipped=form.gzipped)
         elif PATTERN.search(path) or not path.isprintable():
-            _link(path, target)
+            try:
+                os.symlink(path, target)
+            except (OSError, NotImplementedError):  # Windows gives links to administrators only
+                shutil.copyfile(path, target)
         else:
             return path
     except (OSError, EOFError, zlib.error) as error:
@@ -115,23 +120,11 @@ def plain_file(path: str, form: Format, name: str, target: str) -> str:
     return target
 
 
-def _marked(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
-
-
 def unpack(path: str, plain: str, *, gzipped: bool) -> None:
     """Copy a file without its byte order mark."""
     with gzip.open(path) if gzipped else open(path, "rb") as packed, open(plain, "wb") as file:
         file.write(packed.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK))
         shutil.copyfileobj(packed, file, 1 << 20)
-
-
-def _link(path: str, plain: str) -> None:
-    try:
-        os.symlink(path, plain)
-    except (OSError, NotImplementedError):  # Windows gives links to administrators only
-        shutil.copyfile(path, plain)
 
 
 # Where a table lies
@@ -160,7 +153,13 @@ def files_of(path: str) -> tuple[str, ...]:
             if os.path.isdir(path)
             else f"no table matches {one_line(path)}; check the pattern"
         )
-    _refuse_mixture(path, files)
+    kinds = {format_of(file).kind: os.path.splitext(file.removesuffix(".gz"))[1] for file in files}
+    if len(kinds) > 1:
+        example = os.path.join(path if os.path.isdir(path) else os.path.dirname(path), f"*{next(iter(kinds.values()))}")
+        raise TableError(
+            f"{one_line(path)} holds {' and '.join(sorted(kinds))} files; name those of one format,"
+            f" such as {one_line(example)}"
+        )
     return tuple(files)
 
 
@@ -209,14 +208,3 @@ def is_table(name: str) -> bool:
     except TableError:
         return False
     return True
-
-
-def _refuse_mixture(path: str, files: list[str]) -> None:
-    kinds = {format_of(file).kind: os.path.splitext(file.removesuffix(".gz"))[1] for file in files}
-    if len(kinds) > 1:
-        ending = next(iter(kinds.values()))
-        folder = path if os.path.isdir(path) else os.path.dirname(path)
-        raise TableError(
-            f"{one_line(path)} holds {' and '.join(sorted(kinds))} files; name those of one format,"
-            f" such as {one_line(os.path.join(folder, '*' + ending))}"
-        )

@@ -5,30 +5,27 @@ on several threads, because DuckDB and NumPy both let go of Python meanwhile.
 """
 
 import os
-import secrets
 import shutil
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import islice
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
 
 from ratewise.errors import TableError
 from ratewise.tables.cells import Array
-from ratewise.tables.engine import connect, one_line, quoted_text, reason
+from ratewise.tables.engine import connect, one_line, quoted_text
 from ratewise.tables.files import Format, format_of
 from ratewise.tables.relation import Piece, Relation
 from ratewise.tables.table import Table
-from ratewise.tables.write import copy_table, join_parquet, move_to_end, replacing, to_standard_output
+from ratewise.tables.write import copy_table, replacing, to_standard_output
 
 MOST_ROWS = 1 << 19
 """Rows of a piece, where they are narrow."""
@@ -141,27 +138,11 @@ def write_pieces(pieces: Sequence[Piece], added: Added, place: str) -> None:
     if place == "-":
         to_standard_output(lambda path: _to_file(pieces, added, path, Format("CSV")))
     elif is_folder(place):
-        with _new_folder(place) as folder:
+        with replacing(place, folder=True) as folder:
             _write_each(pieces, added, folder, Format("Parquet"), ending=".parquet")
     else:
         with replacing(place) as temporary:
             _to_file(pieces, added, temporary, format_of(place))
-
-
-@contextmanager
-def _new_folder(place: str) -> Iterator[str]:
-    """A folder beside the target, which takes its place at the end; nothing is left of it on failure."""
-    target = os.path.realpath(place)
-    temporary = os.path.join(os.path.dirname(target), f".ratewise-{secrets.token_hex(8)}.tmp")
-    try:
-        os.mkdir(temporary)
-        yield temporary
-        os.replace(temporary, target)  # an empty folder may be there
-    except (duckdb.Error, OSError, UnicodeError) as error:
-        why = reason(error).replace(temporary, one_line(place))
-        raise TableError(f"{one_line(place)} cannot be written: {why}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _to_file(pieces: Sequence[Piece], added: Added, path: str, form: Format) -> None:
@@ -171,7 +152,9 @@ def _to_file(pieces: Sequence[Piece], added: Added, path: str, form: Format) -> 
         if form.kind == "Parquet" and len(parts) == 1:
             os.replace(parts[0], path)
         elif form.kind == "Parquet":
-            join_parquet(parts, path)
+            whole = f"read_parquet([{', '.join(map(quoted_text, parts))}], hive_partitioning = false)"
+            with connect(threads=1) as connection:  # of several, all but one would wait with their rows in memory
+                connection.execute(f"COPY (FROM {whole}) TO {quoted_text(path)} (FORMAT parquet, USE_TMP_FILE false)")
 
 
 def _write_each(
@@ -188,7 +171,9 @@ def _write_each(
 
     for path in each(write, pieces):
         if onto is not None:
-            move_to_end(path, onto)
+            with open(onto, "ab") as whole, open(path, "rb") as part:
+                shutil.copyfileobj(part, whole, 1 << 20)
+            os.unlink(path)
     return paths
 
 

@@ -25,7 +25,7 @@ from ratewise.tables.cells import Array, NumberSql, Range, View, text_sql, unmas
 from ratewise.tables.engine import COUNTED, Own, for_memory, no_rows, quoted_text, reason
 from ratewise.tables.files import Folder
 from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.table import Table, different, no_column, refuse_other_columns
+from ratewise.tables.table import Table, different, refuse_other_columns, refuse_unknown
 
 
 def parquet_rows(connection: DuckDBPyConnection, paths: list[str]) -> dict[str, int]:
@@ -216,9 +216,7 @@ class Relation:
 
     def refuse_unknown(self, columns: Sequence[str]) -> None:
         """Refuse columns that are not there, with the names of those that are."""
-        for column in columns:
-            if column not in self.columns:
-                raise no_column(self.name, column, self.columns)
+        refuse_unknown(self.name, self.columns, columns)
 
     def refuse_changes(self) -> None:
         """Refuse files that are not what they were when the table was opened."""

@@ -16,7 +16,7 @@ from ratewise.errors import TableError
 from ratewise.tables.cells import Array, NumberSql
 from ratewise.tables.engine import reason
 from ratewise.tables.relation import Relation
-from ratewise.tables.table import no_column
+from ratewise.tables.table import refuse_unknown
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
@@ -66,9 +66,7 @@ def read_spark(session: Any, path: str) -> Any:
 
 def with_value(frame: Any, columns: Sequence[str]) -> Any:
     """The rows that have a value in one of these columns, as an Arrow table in memory."""
-    for column in columns:
-        if column not in frame.columns:
-            raise no_column("table", column, tuple(frame.columns))
+    refuse_unknown("table", tuple(frame.columns), columns)
     kinds = dict(frame.dtypes)
     nan = {column: f" AND NOT isnan({_quoted(column)})" if kinds[column] in _FLOATS else "" for column in columns}
     conditions = " OR ".join(f"({_quoted(column)} IS NOT NULL{nan[column]})" for column in columns)
@@ -140,9 +138,7 @@ class SparkTable:
 
     def refuse_unknown(self, columns: Sequence[str]) -> None:
         """Refuse columns that are not there, with the names of those that are."""
-        for column in columns:
-            if column not in self.columns:
-                raise no_column(self.name, column, self.columns)
+        refuse_unknown(self.name, self.columns, columns)
 
     def check_ids(self, column: str) -> None:
         """Refuse a column of ids in which one is missing or repeated."""

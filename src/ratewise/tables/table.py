@@ -165,6 +165,13 @@ class Table:
             raise TableError(f"{self._place(column)} cannot be read: {reason(error)}") from error
 
 
+def refuse_unknown(table: str, columns: tuple[str, ...], wanted: Iterable[str]) -> None:
+    """Refuse columns that are not there, with the names of those that are."""
+    for column in wanted:
+        if column not in columns:
+            raise no_column(table, column, columns)
+
+
 def no_column(table: str, column: str, columns: tuple[str, ...]) -> TableError:
     """The complaint about a column that is not there, with the one that may have been meant."""
     close = get_close_matches(column, columns, n=1)

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 import os
 import re
 import secrets
@@ -18,8 +17,8 @@ import duckdb
 import numpy as np
 
 from ratewise.errors import TableError
-from ratewise.tables.cells import View, no_nan_sql, opened, text_sql
-from ratewise.tables.engine import connect, one_line, quoted_name, quoted_text, reason
+from ratewise.tables.cells import no_nan_sql, opened, text_sql
+from ratewise.tables.engine import one_line, quoted_name, quoted_text, reason
 from ratewise.tables.files import Format, Kind, format_of
 from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.table import Table
@@ -62,38 +61,26 @@ def to_standard_output(write: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def replacing(place: str) -> Iterator[str]:
-    """A path beside the target, which takes its place at the end; nothing is left of it on failure."""
+def replacing(place: str, *, folder: bool = False) -> Iterator[str]:
+    """A path beside the target, file or new folder, which takes its place at the end; nothing is left on failure."""
     target = os.path.realpath(place)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
+    above = os.path.dirname(target)
+    if os.path.isdir(target) and not folder:
         raise TableError(f"{one_line(place)} is a directory; give the path of a file")
-    if not os.path.isdir(folder):
-        raise TableError(f"{one_line(place)} cannot be written: the folder {one_line(folder)} does not exist")
-    temporary = os.path.join(folder, f".ratewise-{secrets.token_hex(8)}.tmp")
+    if not os.path.isdir(above):
+        raise TableError(f"{one_line(place)} cannot be written: the folder {one_line(above)} does not exist")
+    temporary = os.path.join(above, f".ratewise-{secrets.token_hex(8)}.tmp")
     try:
+        if folder:
+            os.mkdir(temporary)
         yield temporary
-        os.replace(temporary, target)
+        os.replace(temporary, target)  # an empty folder may be there
     except (duckdb.Error, OSError, UnicodeError) as error:
         why = reason(error).replace(temporary, one_line(place))
         raise TableError(f"{one_line(place)} cannot be written: {why}") from error
     finally:
         with suppress(OSError):
-            os.unlink(temporary)
-
-
-def move_to_end(part: str, path: str) -> None:
-    """Put a file behind another one, and delete it."""
-    with open(path, "ab") as whole, open(part, "rb") as more:
-        shutil.copyfileobj(more, whole, 1 << 20)
-    os.unlink(part)
-
-
-def join_parquet(parts: list[str], path: str) -> None:
-    """Make one Parquet file of several; on one thread, since others would wait with their rows in memory."""
-    reading = f"read_parquet([{', '.join(map(quoted_text, parts))}], hive_partitioning = false)"
-    with connect(threads=1) as connection:
-        connection.execute(f"COPY (FROM {reading}) TO {quoted_text(path)} ({_OPTIONS['Parquet']}, USE_TMP_FILE false)")
+            shutil.rmtree(temporary) if folder else os.unlink(temporary)
 
 
 def copy_table(table: Table, path: str, form: Format, *, header: bool = True) -> None:
@@ -105,20 +92,17 @@ def copy_table(table: Table, path: str, form: Format, *, header: bool = True) ->
         options.append(f"COMPRESSION {'gzip' if form.gzipped else 'none'}")
     if form.kind == "CSV":  # SQL could not spell all names: they go in front as text
         if header:
-            options.append(f"PREFIX {quoted_text(_header(names))}, SUFFIX '\n'")
+            special = _SPECIAL_ALONE if len(names) == 1 else _SPECIAL  # could be taken for something else
+            spelled = ",".join(quoted_name(name) if re.search(special, name) else name for name in names)
+            options.append(f"PREFIX {quoted_text(spelled + chr(10))}, SUFFIX '\n'")
         names = tuple(f"c{number}" for number in range(len(names)))
     with opened(table._connection, table._cells) as view:
-        fields = _fields(view, form.kind)
+        fields = [_field(*about, form.kind) for about in zip(view.fields, view.kinds(), strict=True)]
+        if form.kind == "CSV" and len(fields) == 1:  # an empty line would be no row to most readers; "" is one
+            fields = [f"coalesce(CAST({fields[0]} AS VARCHAR), '')"]
         selected = ", ".join(f"{sql} AS {quoted_name(name)}" for sql, name in zip(fields, names, strict=True))
         query = f"SELECT {selected} FROM {view.source}"
         view.cursor.execute(f"COPY ({query}) TO {quoted_text(path)} ({', '.join(options)})")
-
-
-def _fields(view: View, kind: Kind) -> list[str]:
-    fields = [_field(*about, kind) for about in zip(view.fields, view.kinds(), strict=True)]
-    if kind == "CSV" and len(fields) == 1:  # an empty line would be no row to most readers; "" is one
-        return [f"coalesce(CAST({fields[0]} AS VARCHAR), '')"]
-    return fields
 
 
 def _field(field: str, sql_type: str, kind: Kind) -> str:
@@ -129,24 +113,14 @@ def _field(field: str, sql_type: str, kind: Kind) -> str:
     return field
 
 
-def _header(names: tuple[str, ...]) -> str:
-    """The first line of CSV; a name is quoted where it could be taken for something else."""
-    special = _SPECIAL_ALONE if len(names) == 1 else _SPECIAL
-    return ",".join(quoted_name(name) if re.search(special, name) else name for name in names) + "\n"
-
-
 def _refuse_names(table: Table, kind: Kind) -> None:
     """DuckDB cannot write every name to every format."""
+    seen: dict[str, str] = {}
     for name in table.columns:
         if "\0" in name:
             raise TableError(f"the name of column {name!r} of {table.name} cannot be written; rename it")
-    if kind != "CSV":
-        _refuse_alike(table, kind)
-
-
-def _refuse_alike(table: Table, kind: Kind) -> None:
-    seen: dict[str, str] = {}
-    for name in table.columns:
+        if kind == "CSV":
+            continue
         if not name:
             raise TableError(f"a column of {table.name} has no name; name it, or write CSV instead of {kind}")
         if name.lower() in seen:
@@ -200,7 +174,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 def safe_cells(table: Table) -> Table:
     """The table with an apostrophe before every text that begins like a formula; numbers stay numbers."""
-    return _changed(table, _safe)
+    return _changed(table, lambda text: f"'{text}" if _FORMULA.match(text) else text)
 
 
 def plain_cells(table: Table) -> Table:
@@ -213,21 +187,13 @@ def plain_text(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def _safe(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
 def _changed(table: Table, change: Callable[[str], str]) -> Table:
-    columns = {change(name): _column(values, change) for name, values in table.arrays().items()}
+    columns = {change(name): values for name, values in table.arrays().items()}
+    for name, values in columns.items():
+        if values.dtype.kind in "OUST":
+            columns[name] = np.empty(len(values), dtype=object)
+            columns[name][:] = [change(cell) if isinstance(cell, str) else cell for cell in values.tolist()]
     return table_from_mapping(columns, name=table.name)
-
-
-def _column(values: Any, change: Callable[[str], str]) -> Any:
-    if values.dtype.kind not in "OUST":
-        return values
-    out = np.empty(len(values), dtype=object)
-    out[:] = [change(value) if isinstance(value, str) else value for value in values.tolist()]
-    return out
 
 
 # Ratings for inspect_ai's `precomputed_scores`
@@ -247,8 +213,13 @@ def write_precomputed_scores(table: Table, column: str, path: str) -> int:
         raise TableError(f"{path!r} is no place for scores; inspect_ai reads .json and .jsonl: name the file so")
     ids = table.texts("sample_id") if "sample_id" in table.columns else table.ids()
     epochs = table.numbers("epoch") if "epoch" in table.columns else None
+    values: list[Any]
+    try:  # numbers where all are, else words
+        values = [None if x != x else x for x in table.numbers(column, missing="allow").tolist()]  # noqa: PLR0124
+    except TableError:
+        values = [text or None for text in table.texts(column, missing="allow")]
     records = []
-    for row, value in enumerate(_values(table, column)):
+    for row, value in enumerate(values):
         if value is not None:
             epoch = {} if epochs is None else {"epoch": int(epochs[row])}
             records.append({"id": str(ids[row]), **epoch, "value": value})
@@ -258,11 +229,3 @@ def write_precomputed_scores(table: Table, column: str, path: str) -> int:
     text = "\n".join(lines) if lower.endswith(_LINES) else "[\n" + ",\n".join(lines) + "\n]"
     write_text(path, text + "\n")
     return len(records)
-
-
-def _values(table: Table, column: str) -> list[Any]:
-    """Numbers where all are, else words; None where there is no rating."""
-    try:
-        return [None if math.isnan(value) else value for value in table.numbers(column, missing="allow").tolist()]
-    except TableError:
-        return [text or None for text in table.texts(column, missing="allow")]
