@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.questions.item_weights import in_proportion
+from ratewise.questions.estimation import in_proportion
 from ratewise.questions.slices import estimate_slices
 
 

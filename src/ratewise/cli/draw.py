@@ -107,7 +107,7 @@ def _drawn_at_random(
     table: str, count: int, output: str, seed: int, id_column: str | None, *, safe_cells: bool, format: str | None
 ) -> "DrawnFile":  # fmt: skip
     """Write the table with a simple random sample of its rows drawn."""
-    from ratewise.questions.draw_file import draw_at_random
+    from ratewise.questions.draw_pool import draw_at_random
     from ratewise.tables import open_relation, read_table, write_table
     from ratewise.tables.write import safe_cells as make_safe
 
@@ -123,8 +123,7 @@ def _drawn_by_plan(
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
     from ratewise.errors import TableError
-    from ratewise.questions.draw_file import draw_file, draw_spark
-    from ratewise.questions.draw_pool import draw_pool
+    from ratewise.questions.draw_pool import draw_file, draw_pool, draw_spark
     from ratewise.questions.large import large_relation
     from ratewise.questions.slice_plan import is_slice_plan
     from ratewise.questions.transfer import load_transfer, plan_errors

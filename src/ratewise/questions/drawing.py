@@ -243,7 +243,7 @@ _End = tuple[Cut, int, int, float]
 """The last of a line who is looked at; how many are, up to there, and are drawn; and the sum of their rates."""
 
 
-def _end_after(line: LineCounts, group: int, count: int, found: InBin) -> _End:
+def end_after(line: LineCounts, group: int, count: int, found: InBin) -> _End:
     """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
     if count >= line.items.sum():
         return EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum())
@@ -293,7 +293,7 @@ def line_ends(work: DrawWork, found: Survey, rows_in: InBin) -> LineEnds:
     N = np.array([line.items.sum() for line in found.lines], dtype=np.float64)
     wanted = np.array([whole_items(stratum.items) for stratum in inputs.strata], dtype=np.float64)
     T = np.minimum(np.maximum(wanted, 2), N)
-    each = [_end_after(line, g, int(T[g]), rows_in) for g, line in enumerate(found.lines)]
+    each = [end_after(line, g, int(T[g]), rows_in) for g, line in enumerate(found.lines)]
     weights = np.asarray(N / N.sum() * T.sum() / np.maximum(T, 1))  # W_s T/T_s
     notes = _short([stratum.name for stratum in inputs.strata], N, wanted)
     return LineEnds.of(each, int(T.sum()), work.rows, weights=weights, notes=notes)
@@ -306,7 +306,7 @@ def one_line_end(
     planned, prices, budget = rows, prices_of(plan), plan.budget
     if within_budget and plan.policy != "base" and whole_items(plan.items) < rows:
         planned = int(whole_items(plan.items))
-    end = _end_after(line, 0, planned, rows_in)
+    end = end_after(line, 0, planned, rows_in)
     if within_budget and budget is not None and prices.cost(planned, end[2]) > budget * (1 + ROUNDING):
         at = line.bin_for_money(prices, budget)  # before the first item whose two ratings could not both be paid
         look, r, rates = rows_in(0, at)

@@ -26,14 +26,15 @@ from ratewise.learn.embeddings import Learner
 from ratewise.learn.texts import read_texts
 from ratewise.questions.estimation import (
     estimate_rated,
+    in_proportion,
     recalibrated,
     refuse_unused_weights,
     text_notes,
+    whole,
     with_text,
     without_second_line,
 )
 from ratewise.questions.goal import spend_on
-from ratewise.questions.item_weights import in_proportion, whole
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready
 from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated
