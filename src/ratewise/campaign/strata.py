@@ -26,7 +26,7 @@ from ratewise.campaign.spec.spec import InputsSpec
 from ratewise.core.checks import Floats
 from ratewise.design.seen import Seen
 from ratewise.errors import InputError, TableError
-from ratewise.questions.strata import Codes, InputPlan, TableStrata, read_strata
+from ratewise.questions.strata import Codes, InputPlan, read_strata
 from ratewise.tables import Table
 
 _FIRST = 2  # items of every stratum that come before all others: an estimate needs them
@@ -131,35 +131,33 @@ class Inputs:
 
 def inputs_of(spec: InputsSpec, table: Table, *, folder: Path, middle: float) -> tuple[Inputs, Codes]:
     """The strata of the items, with shares and centres as the TOML or the plan it names says; else in proportion."""
-    strata = read_strata(table, spec.strata)
-    sizes = strata.counts
+    names, code = read_strata(table, spec.strata)
+    sizes = np.bincount(code, minlength=len(names)).astype(np.float64)
     if sizes.min() < _FIRST:
         s = int(np.argmin(sizes))
-        raise TableError(
-            f"the stratum {strata.names[s]!r} of column {spec.strata!r} has one item only; merge it with another"
-        )
+        raise TableError(f"the stratum {names[s]!r} of column {spec.strata!r} has one item only; merge it with another")
     planned = None if spec.plan is None else _plan(folder / spec.plan, spec.strata)
     if planned is not None:
-        wanted = _of_each(strata, {s.name: s.items for s in planned.strata}, f"the plan {spec.plan}")
-        centres = _of_each(strata, {s.name: s.mean for s in planned.strata}, f"the plan {spec.plan}")
+        wanted = _of_each(names, {s.name: s.items for s in planned.strata}, f"the plan {spec.plan}")
+        centres = _of_each(names, {s.name: s.mean for s in planned.strata}, f"the plan {spec.plan}")
     else:
-        wanted = sizes if spec.shares is None else _of_each(strata, spec.shares, "inputs.shares")
-        centres = np.full(len(strata.names), middle)
+        wanted = sizes if spec.shares is None else _of_each(names, spec.shares, "inputs.shares")
+        centres = np.full(len(names), middle)
     if spec.centre is not None:
-        centres = np.full(len(strata.names), spec.centre)
+        centres = np.full(len(names), spec.centre)
     counts = tuple(int(n) for n in sizes)
     shares = tuple((wanted / wanted.sum()).tolist())
-    return Inputs(spec.strata, strata.names, counts, shares, tuple(centres.tolist())), strata.code
+    return Inputs(spec.strata, names, counts, shares, tuple(centres.tolist())), code
 
 
-def _of_each(strata: TableStrata, values: Mapping[str, float], where: str) -> Floats:
-    missing = [name for name in strata.names if name not in values]
+def _of_each(names: tuple[str, ...], values: Mapping[str, float], where: str) -> Floats:
+    missing = [name for name in names if name not in values]
     if missing:
         raise InputError(f"{where} says nothing of the stratum {missing[0]!r}; give every stratum of the table a share")
-    unknown = [name for name in values if name not in strata.names]
+    unknown = [name for name in values if name not in names]
     if unknown:
         raise InputError(f"{where} has a stratum {unknown[0]!r} that no item is of; remove it, or check its name")
-    return np.array([values[name] for name in strata.names], dtype=np.float64)
+    return np.array([values[name] for name in names], dtype=np.float64)
 
 
 def _plan(path: Path, column: str) -> InputPlan:

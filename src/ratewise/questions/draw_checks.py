@@ -6,7 +6,6 @@ Where nobody says the rates, labelled rows are held against the others, column b
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -83,56 +82,39 @@ _BINS = 256  # of weak ratings, where rows were put together
 _MOST_ROWS = 1_000_000  # of a table whose other columns are looked at: more would take seconds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trait:
-    """A number for every row, and how to say that labelled rows have more or less of it."""
-
-    score: Floats
-    more: str
-    less: str
+Trait = tuple[Floats, str, str]
+"""A number for every row, and how to say that labelled rows have more, or less, of it."""
 
 
 def warn_of_choice(
-    table: Table,
+    table: Table | str,
     labelled: Mask,
     weak: Mapping[str, Floats],
     *,
     apart: Iterable[str] = (),
     todo: str | None = None,
+    counts: Floats | None = None,
 ) -> None:
     """Warn if labels taken as a random draw clearly have other weak ratings or features than the rest.
 
-    `todo` says what to do then, where rates are not what is asked for.
+    `todo` says what to do then, where rates are not what is asked for. Of a table that stays in its files, with
+    `counts` of the rows that were put together, only the name is given, and only weak ratings are looked at.
     """
-    _warn(table.name, clear_difference(table, labelled, weak, apart=apart), todo)
-
-
-def warn_of_large_choice(name: str, labelled: Mask, weak: Mapping[str, Floats], counts: Floats) -> None:
-    """`warn_of_choice` of a large table whose rows without labels were put together: by weak ratings alone."""
-    if labelled.any() and not labelled.all():
-        traits = [trait for column, values in weak.items() for trait in _of_numbers(column, _binned(values), counts)]
-        _warn(name, _clearest(labelled, traits, counts), None)
-
-
-def _binned(values: Floats) -> Floats:
-    """Bins of equal width: rows that were put together stand near their place only, and would break ties."""
-    low, width = float(values.min()), float(np.ptp(values))
-    return np.floor((values - low) / (width or 1.0) * _BINS * (1 - 1e-9))
-
-
-def _warn(name: str, what: str | None, todo: str | None) -> None:
+    what = clear_difference(table, labelled, weak, apart=apart, counts=counts)
     if what is None:
         return
     if todo is None:
         given = f"give the rates that they were drawn with ({argument('rate')})"
         todo = f"{given}, or read the estimate as that of rows like these"
+    name = table if isinstance(table, str) else table.name
     told = f"rows of {name} with a strong rating have clearly {what} than the others"
-    warnings.warn(Message(f"{told}: they were not drawn at random; {todo}"), RatewiseWarning, stacklevel=5)
+    warnings.warn(Message(f"{told}: they were not drawn at random; {todo}"), RatewiseWarning, stacklevel=4)
 
 
 def clear_difference(
-    table: Table, labelled: Mask, weak: Mapping[str, Floats], *, apart: Iterable[str] = ()
-) -> str | None:
+    table: Table | str, labelled: Mask, weak: Mapping[str, Floats], *, apart: Iterable[str] = (),
+    counts: Floats | None = None,
+) -> str | None:  # fmt: skip
     """What labelled rows clearly have more or less of than the others, in words; `None` if they may be a random draw.
 
     Features are the table's other columns: numbers, and words where there are few different ones. Those in `apart` are
@@ -142,29 +124,41 @@ def clear_difference(
     """
     if not labelled.any() or labelled.all():
         return None
-    ratings = [trait for column, values in weak.items() for trait in _of_numbers(column, values)]
-    found = _clearest(labelled, ratings)
-    if found is not None or table.rows > _MOST_ROWS:
+    each = weak if counts is None else {column: _binned(values) for column, values in weak.items()}
+    found = _clearest(
+        labelled, [t for column, values in each.items() for t in _of_numbers(column, values, counts)], counts
+    )
+    if found is not None or isinstance(table, str) or table.rows > _MOST_ROWS:
         return found
     left = [name for name in table.columns if name not in {*_OF_THE_DRAW, *weak, *apart}]
     return _clearest(labelled, [t for name in left[:_MOST_COLUMNS] for t in _of_feature(table, name, labelled)])
 
 
-def _clearest(labelled: Mask, traits: list[_Trait], counts: Floats | None = None) -> str | None:
+def _binned(values: Floats) -> Floats:
+    """Bins of equal width: rows that were put together stand near their place only, and would break ties."""
+    low, width = float(values.min()), float(np.ptp(values))
+    return np.floor((values - low) / (width or 1.0) * _BINS * (1 - 1e-9))
+
+
+def _clearest(labelled: Mask, traits: list[Trait], counts: Floats | None = None) -> str | None:
     limit = _FALSE_ALARM / 2 / max(len(traits), 1)
-    found = next((trait for trait in traits if chance_of(trait.score, labelled, counts) < limit), None)
-    if found is None:
-        return None
-    return found.more if found.score[labelled].mean() > np.average(found.score, weights=counts) else found.less
+    for score, more, less in traits:
+        if chance_of(score, labelled, counts) < limit:
+            return more if score[labelled].mean() > np.average(score, weights=counts) else less
+    return None
 
 
-def _of_numbers(column: str, values: Floats, counts: Floats | None = None) -> Iterator[_Trait]:
-    rank, where = _ranks(values, counts), f"values in column {column!r}"
-    yield _Trait(rank, f"higher {where}", f"lower {where}")
-    yield _Trait(np.abs(rank - 0.5), f"further out {where}", f"less far out {where}")
+def _of_numbers(column: str, values: Floats, counts: Floats | None = None) -> Iterator[Trait]:
+    """The rank from 0 to 1, ties at their mean rank, and how far it is from the middle."""
+    _, index = np.unique(values, return_inverse=True)
+    often = np.bincount(index, weights=counts)
+    rank = np.asarray(((np.cumsum(often) - 0.5 * often)[index]) / often.sum())
+    where = f"values in column {column!r}"
+    yield rank, f"higher {where}", f"lower {where}"
+    yield np.abs(rank - 0.5), f"further out {where}", f"less far out {where}"
 
 
-def _of_feature(table: Table, column: str, labelled: Mask) -> Iterator[_Trait]:
+def _of_feature(table: Table, column: str, labelled: Mask) -> Iterator[Trait]:
     try:
         values = table.numbers(column, missing="allow")
     except TableError:
@@ -174,7 +168,7 @@ def _of_feature(table: Table, column: str, labelled: Mask) -> Iterator[_Trait]:
         yield from _of_numbers(column, values)
 
 
-def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[_Trait]:
+def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[Trait]:
     if len(set(texts[:1000].tolist())) > 10 * _MOST_WORDS:
         return
     words = set(texts.tolist())
@@ -182,12 +176,4 @@ def _of_words(column: str, texts: Texts, labelled: Mask) -> Iterator[_Trait]:
         return
     for word in sorted(words):
         where = f"share of {word[:40]!r} in column {column!r}"
-        yield _Trait(np.asarray(texts == word, dtype=np.float64), f"a larger {where}", f"a smaller {where}")
-
-
-def _ranks(values: Floats, counts: Floats | None = None) -> Floats:
-    """Ranks from 0 to 1; ties get their mean rank."""
-    _, index = np.unique(values, return_inverse=True)
-    often = np.bincount(index, weights=counts)
-    middle = np.cumsum(often) - 0.5 * often
-    return np.asarray(middle[index] / often.sum())
+        yield np.asarray(texts == word, dtype=np.float64), f"a larger {where}", f"a smaller {where}"

@@ -212,10 +212,10 @@ def survey(work: DrawWork, table: Table | None, hashes: list[Floats]) -> tuple[D
         rates = transfer.rates(error, rows=work.rows)
         lines: tuple[LineCounts, ...] = (LineCounts.of(look, r, rates),)
     else:
-        strata = read_strata(table, transfer.inputs.column, tuple(one.name for one in transfer.inputs.strata))
-        check_known(strata, table, transfer.inputs.column)
-        rows["group"], rates = strata.code.astype(np.float64), _rates_in(transfer.inputs, strata.code, error)
-        each = [strata.code == g for g in range(len(strata.names))]
+        names, code = read_strata(table, transfer.inputs.column, tuple(one.name for one in transfer.inputs.strata))
+        check_known(code, table, transfer.inputs.column)
+        rows["group"], rates = code.astype(np.float64), _rates_in(transfer.inputs, code, error)
+        each = [code == g for g in range(len(names))]
         lines = tuple(LineCounts.of(look[own], r[own], rates[own]) for own in each)
     check_rates(rates)
     rows["rate"] = rates

@@ -12,7 +12,7 @@ from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.pilot import Pilot
 from ratewise.questions.policies import PlannedPolicy
-from ratewise.questions.strata import InputPlan, StratumPlan, TableStrata, shrunk
+from ratewise.questions.strata import Codes, InputPlan, StratumPlan, shrunk
 
 _WORTH_CHOOSING = 0.95  # of the error without: strata are chosen by figures from a pilot, which are rough
 _FEWEST_ITEMS = 2.0  # of a stratum, and
@@ -27,7 +27,10 @@ class _StrataWorld:
 
     P: Floats
     N: Floats | None
-    labels: Floats
+    code: Codes  # stratum of each label
+    squared: Floats  # squared residual of each label
+    unseen: Floats  # u of each label, by the others
+    labels: Floats  # of each stratum, as what follows
     mean: Floats
     variance: Floats
     weak_error: Floats
@@ -41,10 +44,49 @@ class _StrataWorld:
             target_se=goal.target_se, estimand=goal.estimand, floor=floor, least=least,
         )  # fmt: skip
 
+    def defended(self, goal: PlanGoal) -> tuple[InputChoice, Floats]:
+        """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
+        floor = goal.floor
+        free = self.chosen(goal, 0.0 if floor is None else floor, 0.0)
+        assert free.items is not None
+        mean_rate = float(free.items @ free.rates / free.items.sum())
+        f = DEFAULT_FLOOR_SHARE * mean_rate if floor is None else floor
+        least = np.maximum(_LEAST_SHARE * self.P * free.items.sum(), _FEWEST_ITEMS)
+        floors = np.clip(_FEWEST_LABELS / np.maximum(free.items, least), f, 1.0)
+        try:
+            return self.chosen(goal, floors, least), floors
+        except InputError:  # so little money that it does not pay for the fewest of each: then as it comes
+            return free, np.full(self.P.size, 0.0 if floor is None else floor)
+
+    def added(self, found: InputChoice, scales: Floats, floors: Floats) -> Floats:
+        """E[u (1/π − 1)|s]: where rates follow u(x), by the labels' own residuals and what u was without them."""
+        if self.within is None:
+            return np.asarray(np.where(found.buys_weak, self.weak_error * (1.0 / found.rates - 1.0), 0.0))
+        scale = scales[self.code]
+        with np.errstate(invalid="ignore"):
+            rates = np.where(np.isfinite(scale), scale * np.sqrt(self.unseen), 1.0)
+        rates = np.clip(rates, np.maximum(floors[self.code], 1e-100), 1.0)
+        added = shrunk(self.squared * (1.0 / rates - 1.0), self.code, self.P.size)
+        return np.asarray(np.where(found.buys_weak, added, 0.0))
+
+    def error_of(self, found: InputChoice, added: Floats, goal: PlanGoal) -> float:
+        """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
+
+        For the population a pool's shares are those of a sample, so differences between strata add to it.
+        """
+        assert found.items is not None
+        variance = float((self.P**2 * (self.variance + added) / found.items).sum())
+        if self.N is None:
+            return variance
+        if goal.estimand == "pool":
+            return variance - float((self.P**2 * self.variance / self.N).sum())
+        centre = float(self.P @ self.mean)
+        return variance + float(self.P @ (self.mean - centre) ** 2) / float(self.N.sum())
+
 
 def plan_inputs(
     column: str,
-    strata: TableStrata,
+    strata: tuple[tuple[str, ...], Codes],
     sizes: Floats,
     pilot: Pilot,
     goal: PlanGoal,
@@ -58,9 +100,9 @@ def plan_inputs(
     world = _world(strata, sizes, pilot, goal.pool_size, follows=rival.scale is not None)
     aim = goal
     for _ in range(_MOST_STEPS):  # with the error that the labels promise, until a target is met
-        found, floors = _defended(world, aim)
+        found, floors = world.defended(aim)
         scales = found.scales * np.sqrt(world.level)  # of u(x) as the pilot's model has it
-        se = math.sqrt(max(_variance(found, world, _added(found, world, pilot, strata, scales, floors), goal), 0.0))
+        se = math.sqrt(max(world.error_of(found, world.added(found, scales, floors), goal), 0.0))
         if goal.target_se is None or aim.target_se is None or se <= goal.target_se * (1 + 1e-6) or found.used_up.all():
             break
         aim = replace(aim, target_se=aim.target_se * goal.target_se / se * (1 - 1e-7))
@@ -78,7 +120,7 @@ def plan_inputs(
                 float(found.rates[s]), float(scales[s]) if follows[s] else None, float(floors[s]),
                 bool(found.buys_weak[s]),
             )
-            for s, name in enumerate(strata.names)
+            for s, name in enumerate(strata[0])
         ),
         spend=found.spend,
         expected_se=se,
@@ -87,10 +129,12 @@ def plan_inputs(
     )  # fmt: skip
 
 
-def _world(strata: TableStrata, sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool) -> _StrataWorld:
-    S, labelled = len(strata.names), pilot.labelled & (strata.code >= 0)
-    use = (strata.code >= 0)[pilot.labelled]
-    code, h, residual = strata.code[labelled], pilot.strong[use], pilot.residual[use]
+def _world(
+    strata: tuple[tuple[str, ...], Codes], sizes: Floats, pilot: Pilot, pool_size: float | None, *, follows: bool
+) -> _StrataWorld:
+    names, every = strata
+    use = (every >= 0)[pilot.labelled]
+    S, code, h = len(names), every[pilot.labelled][use], pilot.strong[use]
     n = np.bincount(code, minlength=S).astype(np.float64)
     if not (n >= 2).any():
         raise InputError("no stratum has two strong ratings in the pilot; label more, or merge strata")
@@ -98,14 +142,17 @@ def _world(strata: TableStrata, sizes: Floats, pilot: Pilot, pool_size: float | 
     own = np.divide(sums, n, out=np.full(S, float(h.mean())), where=n > 0)
     many = n[code] >= 2
     squared = (h - own[code]) ** 2 * n[code] / np.maximum(n[code] - 1, 1)
-    weak_error = shrunk(residual**2, code, S)
-    rows = [pilot.error[strata.code == s] for s in range(S)]
+    weak_error = shrunk(pilot.squared[use], code, S)
+    rows = [pilot.error[every == s] for s in range(S)]
     means = np.array([float(u.mean()) if u.size else 0.0 for u in rows])
     level = np.divide(weak_error, means, out=np.ones(S), where=means > 0)
     P = sizes / sizes.sum()
     return _StrataWorld(
         P=P,
         N=None if pool_size is None else P * pool_size,
+        code=code,
+        squared=pilot.squared[use],
+        unseen=pilot.held_out_error[use],
         labels=n,
         mean=shrunk(h, code, S),
         variance=shrunk(squared[many], code[many], S),
@@ -113,52 +160,6 @@ def _world(strata: TableStrata, sizes: Floats, pilot: Pilot, pool_size: float | 
         level=level if follows else np.ones(S),
         within=[u * level[s] if u.size else weak_error[s : s + 1] for s, u in enumerate(rows)] if follows else None,
     )
-
-
-def _defended(world: _StrataWorld, goal: PlanGoal) -> tuple[InputChoice, Floats]:
-    """The best choice with a floor on rates, and enough items of each stratum that no misjudged one hurts much."""
-    floor = goal.floor
-    free = world.chosen(goal, 0.0 if floor is None else floor, 0.0)
-    assert free.items is not None
-    mean_rate = float(free.items @ free.rates / free.items.sum())
-    f = DEFAULT_FLOOR_SHARE * mean_rate if floor is None else floor
-    least = np.maximum(_LEAST_SHARE * world.P * free.items.sum(), _FEWEST_ITEMS)
-    floors = np.clip(_FEWEST_LABELS / np.maximum(free.items, least), f, 1.0)
-    try:
-        return world.chosen(goal, floors, least), floors
-    except InputError:  # so little money that it does not pay for the fewest of each: then as it comes
-        return free, np.full(world.P.size, 0.0 if floor is None else floor)
-
-
-def _added(
-    found: InputChoice, world: _StrataWorld, pilot: Pilot, strata: TableStrata, scales: Floats, floors: Floats
-) -> Floats:
-    """E[u (1/π − 1)|s]: where rates follow u(x), by the labels' own residuals and what u was without them."""
-    if world.within is None:
-        return np.asarray(np.where(found.buys_weak, world.weak_error * (1.0 / found.rates - 1.0), 0.0))
-    use = (strata.code >= 0)[pilot.labelled]
-    code = strata.code[pilot.labelled][use]
-    u = pilot.held_out_error[use]
-    with np.errstate(invalid="ignore"):
-        rates = np.where(np.isfinite(scales[code]), scales[code] * np.sqrt(u), 1.0)
-    rates = np.clip(rates, np.maximum(floors[code], 1e-100), 1.0)
-    added = shrunk(pilot.residual[use] ** 2 * (1.0 / rates - 1.0), code, world.P.size)
-    return np.asarray(np.where(found.buys_weak, added, 0.0))
-
-
-def _variance(found: InputChoice, world: _StrataWorld, added: Floats, goal: PlanGoal) -> float:
-    """Variance of the estimate: Σ P² (V + added)/T, less the pool's own variance where its own mean is asked for.
-
-    For the population a pool's shares are those of a sample, so differences between strata add to it.
-    """
-    assert found.items is not None
-    variance = float((world.P**2 * (world.variance + added) / found.items).sum())
-    if world.N is None:
-        return variance
-    if goal.estimand == "pool":
-        return variance - float((world.P**2 * world.variance / world.N).sum())
-    centre = float(world.P @ world.mean)
-    return variance + float(world.P @ (world.mean - centre) ** 2) / float(world.N.sum())
 
 
 def in_words(plan: InputPlan, rival: PlannedPolicy, *, target: bool) -> str:

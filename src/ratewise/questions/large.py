@@ -18,7 +18,7 @@ from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.votes import Votes
 from ratewise.errors import TableError
 from ratewise.questions import rated as readers
-from ratewise.questions.draw_checks import check_count, check_number, warn_of_large_choice
+from ratewise.questions.draw_checks import check_count, check_number, warn_of_choice
 from ratewise.questions.export_terms import COLUMN as EXPORTED
 from ratewise.questions.people import ends_of, strong_columns
 from ratewise.questions.rated import (
@@ -317,7 +317,7 @@ def check_large_draw(
     """
     name, source = found.relation.name, found.source
     if found.assumed:
-        warn_of_large_choice(name, drawn, weak, counts)
+        warn_of_choice(name, drawn, weak, counts=counts)
     elif not rough:
         check_count(name, rates, drawn, source, counts)
     else:

@@ -245,8 +245,9 @@ def _with_strata(
     made: Plan, column: str, table: Table, pool: dict[str, int] | None, pilot: Pilot, goal: PlanGoal
 ) -> Plan:  # fmt: skip
     """The plan with the strata of the pool (of the table, where none is given), judged by the pilot's labels."""
-    own = read_strata(table, column, None if pool is None else tuple(pool))
-    sizes = own.counts if pool is None else np.array(list(pool.values()), dtype=np.float64)
+    own = names, code = read_strata(table, column, None if pool is None else tuple(pool))
+    counts = np.bincount(code, minlength=len(names)) if pool is None else list(pool.values())
+    sizes = np.asarray(counts, dtype=np.float64)
     best = made.policies[made.recommendation]
     chosen = plan_inputs(column, own, sizes, pilot, goal, best)
     return replace(

@@ -98,27 +98,14 @@ class InputPlan(Result):
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableStrata:
-    """The strata of a table's rows: their names in order, each row's by number, and how many rows each has."""
-
-    names: tuple[str, ...]
-    code: Codes
-
-    @property
-    def counts(self) -> Floats:
-        """Rows of each."""
-        return np.bincount(self.code[self.code >= 0], minlength=len(self.names)).astype(np.float64)
-
-
-def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None) -> TableStrata:
-    """Each row's stratum; with `names` those and no others, −1 for what is none of them."""
+def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None) -> tuple[tuple[str, ...], Codes]:
+    """The strata in order, and each row's by number; with `names` those and no others, −1 for what is none of them."""
     texts = table.texts(column)
     if names is None:
         names = tuple(sorted(set(texts.tolist())))
         check_number(len(names), table.name, column)
     number_of = {name: s for s, name in enumerate(names)}
-    return TableStrata(names, np.array([number_of.get(text, -1) for text in texts.tolist()], dtype=np.intp))
+    return names, np.array([number_of.get(text, -1) for text in texts.tolist()], dtype=np.intp)
 
 
 def check_number(strata: int, table: str, column: str) -> None:
@@ -158,11 +145,10 @@ def shrunk(values: Floats, code: Codes, strata: int, *, prior: float = 2.0) -> F
     return np.asarray((n * near + prior * total) / (n + prior))
 
 
-def check_known(strata: TableStrata, table: Table, column: str) -> None:
+def check_known(code: Codes, table: Table, column: str) -> None:
     """Refuse rows of a stratum that the plan does not know: they cannot be given a rate."""
-    unknown = strata.code < 0
-    if unknown.any():
-        row = int(np.argmax(unknown))
+    if (code < 0).any():
+        row = int(np.argmax(code < 0))
         name = str(table.texts(column)[row])
         raise InputError(
             f"row {row + 1} of {table.name} is of the stratum {name!r}, which the plan does not know: plan again with "
