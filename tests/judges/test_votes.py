@@ -3,13 +3,13 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.judges.verdicts import Ballot, NoVerdict, Verdicts, certain, counted, majority, place_effect
+from ratewise.judges.verdicts import Ballot, NoVerdict, Verdicts, counted, majority, place_effect
 
 PAIR = Verdicts.of("pairwise", 0.0, 1.0)
 
 
 def vote(value):
-    return Ballot(value, certain(value), told=False)
+    return Ballot(value, {value: 1.0}, told=False)
 
 
 def test_votes_of_both_orders_are_turned_round_and_counted():

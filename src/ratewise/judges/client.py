@@ -99,7 +99,10 @@ class Client:
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         pause = _FIRST_PAUSE
         for turn in range(_TURNED_AWAY):
-            await self._turn(tokens)
+            while (left := self._not_before - time.monotonic()) > 0:
+                await asyncio.sleep(left)
+            await self._calls.take(1)
+            await self._tokens.take(tokens)
             response = await self._send(path, content, key)
             later = next((value for name, value in response.headers if name.lower() == b"retry-after"), None)
             wait = None if later is None else retry_after(later.decode("latin-1"))
@@ -108,25 +111,15 @@ class Client:
             if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
                 break
             self.waits += 1
-            self._wait_at_least(wait if wait is not None else pause * random.uniform(0.5, 1.0))
+            seconds = wait if wait is not None else pause * random.uniform(0.5, 1.0)
+            seconds += random.uniform(0.0, min(0.1 * seconds, 1.0))  # all calls wait, and do not knock together
+            self._not_before = max(self._not_before, time.monotonic() + seconds)
             pause = min(2 * pause, _LONGEST_PAUSE)
         raise CallError(f"the server is too busy: {self._words(response)}", status=response.status, after=wait or 0)
 
     async def close(self) -> None:
         for http in self._idle:
             await http.close()
-
-    async def _turn(self, tokens: int) -> None:
-        """Wait until the server wants calls again, and for the turn of this one."""
-        while (left := self._not_before - time.monotonic()) > 0:
-            await asyncio.sleep(left)
-        await self._calls.take(1)
-        await self._tokens.take(tokens)
-
-    def _wait_at_least(self, seconds: float) -> None:
-        """Let all calls wait; each comes back at a moment of its own, so that they do not knock together."""
-        spread = seconds + random.uniform(0.0, min(0.1 * seconds, 1.0))
-        self._not_before = max(self._not_before, time.monotonic() + spread)
 
     async def _send(self, path: str, content: bytes, key: str) -> "httpcore2.Response":
         import httpcore2

@@ -146,7 +146,7 @@ class Judge:
         return verdict
 
     def _known(self) -> dict[str, JudgeVerdict]:
-        """Verdicts by the digest of their text, those of earlier runs among them."""
+        """Verdicts by the digest of their text, of this run and earlier ones."""
         if self._verdicts is None:
             self._verdicts = {self.spec.text_digest(item): _again(old) for item, old in self.memory.earlier()}
         return self._verdicts

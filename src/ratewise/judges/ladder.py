@@ -41,7 +41,6 @@ class Rung:
 
     @classmethod
     def first(cls, wish: Wish, samples: int) -> "Rung":
-        """Where to begin."""
         if wish != "auto":
             return cls(wish, reasons=("as given",))
         return cls("samples", reasons=(f"samples = {samples} are asked for",)) if samples > 1 else cls("decisions")
@@ -105,7 +104,6 @@ class Rung:
 
     @property
     def said(self) -> str:
-        """The decision in a sentence."""
         why = f" ({'; '.join(self.reasons)})" if self.reasons else ""
         return f"{_NAMES[self.source]}{why}"
 

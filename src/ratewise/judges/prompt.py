@@ -127,7 +127,6 @@ class JudgeSpec:
 
     @property
     def calls(self) -> int:
-        """Calls for one item."""
         return len(self.orders) * self.samples
 
     @property
@@ -180,7 +179,6 @@ class JudgeSpec:
         return self.calls * usual, self.calls * prices.most(longest, limit) + repair
 
     def body(self, prompt: Prompt) -> dict[str, Any]:
-        """The request as JSON."""
         messages, rung = list(prompt.messages), prompt.rung
         if rung.source == "decisions":
             return {"model": self.model, "input": messages, "questions": [self._question()]}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratewise.judges.prompt import Prompt
-from ratewise.judges.verdicts import Ballot, Chances, NoVerdict, Verdicts, certain, from_confidence, likeliest
+from ratewise.judges.verdicts import Ballot, Chances, NoVerdict, Verdicts, from_confidence
 
 _LONGEST = 200_000  # characters of an answer that are looked at
 _FENCED = re.compile(r"```(?:json)?\s*\n(?P<body>.*)\n```", re.DOTALL)
@@ -203,7 +203,7 @@ def read_reply(data: Mapping[str, Any], prompt: Prompt, verdicts: Verdicts) -> B
         chances = chances_of(_token_list(choice), answer, said, verdicts)
     elif prompt.rung.source == "verbal" and said.confidence is not None and verdicts.words:
         chances = from_confidence(verdicts, said.value, said.confidence)
-    bare = certain(said.value) if chances is None else chances
+    bare = {said.value: 1.0} if chances is None else chances
     return Ballot(said.value, bare, chances is not None, answer.replace(prompt.code, ""))
 
 
@@ -234,7 +234,8 @@ def _decision(data: Mapping[str, Any], verdicts: Verdicts) -> Ballot | NoVerdict
     if total <= 0:
         return None
     chances = {value: weight / total for value, weight in weights.items()}
-    return Ballot(likeliest(chances), chances, told=True)
+    likeliest = min(chances, key=lambda value: (-chances[value], value))  # the lowest of equals
+    return Ballot(likeliest, chances, told=True)
 
 
 def _listed(answer: Mapping[str, Any], verdicts: Verdicts) -> dict[float, float]:

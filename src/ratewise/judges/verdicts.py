@@ -32,7 +32,6 @@ class Verdicts:
 
     @classmethod
     def of(cls, kind: JudgeKind, low: float, high: float) -> "Verdicts":
-        """The verdicts of a kind on a scale."""
         if kind == "binary":
             return cls(kind, 0.0, 1.0, ("yes", "no"), (1.0, 0.0))
         if kind == "pairwise":
@@ -70,7 +69,6 @@ class Verdicts:
 
     @property
     def said(self) -> str:
-        """The scale in words."""
         if self.kind == "binary":
             return "yes or no"
         if self.kind == "pairwise":
@@ -79,20 +77,9 @@ class Verdicts:
         return f"{whole} from {self.low:g} to {self.high:g}"
 
     def schema(self) -> dict[str, object]:
-        """JSON schema of one verdict."""
         if self.words:
             return {"type": "string", "enum": list(self.words)}
         return {"type": "integer" if self.kind == "likert" else "number"}
-
-
-def certain(value: float) -> dict[float, float]:
-    """All the probability on one value."""
-    return {value: 1.0}
-
-
-def swapped(chances: Chances) -> dict[float, float]:
-    """A comparison with the answers in the other order."""
-    return {1.0 - value: p for value, p in chances.items()}
 
 
 def mixed(parts: Sequence[Chances]) -> dict[float, float]:
@@ -115,16 +102,11 @@ def variance_of(chances: Chances) -> float:
     return max(math.fsum((value - mean) ** 2 * p for value, p in chances.items()), 0.0)
 
 
-def likeliest(chances: Chances) -> float:
-    """The value of most probability; the lowest of equals."""
-    return min(chances, key=lambda value: (-chances[value], value))
-
-
 def from_confidence(verdicts: Verdicts, value: float, confidence: float) -> dict[float, float]:
     """A verdict with its stated confidence; the rest is spread evenly over the other verdicts."""
     others = [v for v in verdicts.values if v != value]
     if not others:
-        return certain(value)
+        return {value: 1.0}
     rest = (1.0 - confidence) / len(others)
     return {value: confidence, **dict.fromkeys(others, rest)}
 
@@ -170,7 +152,9 @@ def counted(
 ) -> JudgeVerdict:
     """What all ballots come to. One without a verdict is left out; where an order has none left, there is no rating."""
     good = {  # in terms of a and b, whichever was shown first
-        place: Ballot(1.0 - one.vote, swapped(one.chances), one.told) if place[0] else one
+        place: Ballot(1.0 - one.vote, {1.0 - value: p for value, p in one.chances.items()}, one.told)
+        if place[0]
+        else one
         for place, one in ballots.items()
         if isinstance(one, Ballot)
     }
@@ -238,7 +222,6 @@ class PlaceEffect:
 
     @property
     def said(self) -> str:
-        """The effect in a sentence."""
         more = "" if self.gain_se is None else f" ± {1.96 * self.gain_se:.3f}"
         return (
             f"the verdict followed the place in {self.first + self.second:,} of {self.pairs:,} pairs "

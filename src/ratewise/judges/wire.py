@@ -82,7 +82,6 @@ class _Stream(httpcore2.AsyncNetworkStream):
         self._unsent: list[bytes] = []
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Keep what is to be sent."""
         self._unsent.append(buffer)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -125,7 +124,6 @@ class _Streams(httpcore2.AsyncNetworkBackend):
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
-        """A new connection."""
         try:
             return _Stream(*await asyncio.open_connection(host, port))
         except OSError as error:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats, choice
 from ratewise.core.draw import uniform
+from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.learn.networks import Network
 from ratewise.learn.rater_folder import SETTINGS, TrainedOn
@@ -24,7 +24,6 @@ from ratewise.tables.cells import Texts
 from ratewise.tables.engine import COUNTED, one_line, shortened
 
 Folder: TypeAlias = str | os.PathLike[str]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Name = Literal["imagenet", "arena", "aqa", "seahorse"]
 
 WHERE: dict[str, str] = {
@@ -205,7 +204,9 @@ def stand_in(name: Name, folder: Folder) -> Dataset:
     weak, strong = table.numbers("g"), table.numbers("h")
     if name != "arena":
         return Dataset(name, sentence.format(items=len(weak)), weak, strong)
-    pair = _most_frequent_pair(table)
+    both = zip(table.texts("model_a"), table.texts("model_b"), strict=True)
+    counts = Counter((min(a, b), max(a, b)) for a, b in both)  # whichever was shown first
+    pair = min(counts, key=lambda pair: (-counts[pair], pair))
     shown, swapped = _sides(table, pair)
     target = shown | swapped
     ratings = _split(weak, strong, target, swapped, ~target)
@@ -240,7 +241,8 @@ def _read_tsv(path: Path) -> Table:
     name = one_line(path.name)
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        rows = _unquoted_rows(text)
+        lines = (line.removesuffix("\r") for line in text.split("\n"))
+        rows = [[_bare(cell) for cell in line.split("\t")] for line in lines if line]
         if _ragged(rows) is not None:
             rows = [row for row in csv.reader(io.StringIO(text, newline=""), "excel-tab") if row]
     except UnicodeDecodeError as error:
@@ -258,11 +260,6 @@ def _read_tsv(path: Path) -> Table:
     columns = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(rows[0])
     cells = {head: np.array(column, dtype=object) for head, column in zip(rows[0], columns, strict=True)}
     return read_table(cells, name=name)
-
-
-def _unquoted_rows(text: str) -> list[list[str]]:
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [[_bare(cell) for cell in line.split("\t")] for line in lines if line]
 
 
 def _bare(cell: str) -> str:
@@ -358,13 +355,6 @@ def _split(
     """Ratings of the target, turned round where it was swapped, and those of the others as they are."""
     g, h = (np.where(swapped, 1 - values, values)[target] for values in (weak, strong))
     return g, h, (weak[other], strong[other]) if other.any() else None
-
-
-def _most_frequent_pair(table: Table) -> tuple[str, str]:
-    """The pair seen most often, in alphabetical order, so that it does not depend on the sides."""
-    both = zip(table.texts("model_a"), table.texts("model_b"), strict=True)
-    counts = Counter((min(a, b), max(a, b)) for a, b in both)
-    return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
 def _best_system(systems: Texts, strong: Floats) -> tuple[str, str]:

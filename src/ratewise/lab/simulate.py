@@ -72,9 +72,11 @@ def simulate(
     coded, texts = codings(read, features), read_texts(read, text, learner)
 
     def columns(part: Table, known: Any) -> dict[str, Any]:
-        h, own = _strong(part, strong), _uncertainty(part, uncertainty)
-        matrix = feature_matrix(part, coded)
-        return {"weak": part.numbers(weak), "strong": h, "features": matrix, "uncertainty": own, "text": known}
+        own = None if uncertainty is None else part.numbers(uncertainty)
+        if own is not None and own.min() < 0:
+            raise TableError(f"column {uncertainty!r} of {part.name} has values below 0; a squared error cannot be")
+        ratings = {"weak": part.numbers(weak), "strong": _strong(part, strong)}
+        return {**ratings, "features": feature_matrix(part, coded), "uncertainty": own, "text": known}
 
     parts = [columns(read, None if texts is None else texts[0])]
     if transfer_from is not None:
@@ -82,7 +84,10 @@ def simulate(
         parts.append(columns(taught, None if texts is None else texts[1].columns(taught)))
     population, *others = on_one_scale(parts)
     setting = _setting(population, cost_ratio, budgets, n_b, mode, fixed_rate, level, seed)
-    lab = Lab.of(population, setting, _methods(methods), others[0] if others else None)
+    if not methods:
+        raise InputError(f"no method given; choose from {', '.join(SIMULATED_METHODS)}")
+    chosen = [choice(method, SIMULATED_METHODS, name="method") for method in dict.fromkeys(methods)]
+    lab = Lab.of(population, setting, chosen, others[0] if others else None)
     return simulate_lab(lab, trials=int(number(trials, name="trials", minimum=2)), workers=workers, progress=progress)
 
 
@@ -137,19 +142,6 @@ def _strong(table: Table, column: str) -> Floats:
     if h.size < 2 or np.ptp(h) == 0:
         raise TableError(f"the strong ratings of {table.name} are all equal; there is nothing to estimate")
     return h
-
-
-def _uncertainty(table: Table, column: str | None) -> Floats | None:
-    own = None if column is None else table.numbers(column)
-    if own is not None and own.min() < 0:
-        raise TableError(f"column {column!r} of {table.name} has values below 0; an expected squared error cannot be")
-    return own
-
-
-def _methods(methods: Sequence[str]) -> tuple[str, ...]:
-    if not methods:
-        raise InputError(f"no method given; choose from {', '.join(SIMULATED_METHODS)}")
-    return tuple(choice(method, SIMULATED_METHODS, name="method") for method in dict.fromkeys(methods))
 
 
 def _setting(

@@ -5,7 +5,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -103,23 +104,26 @@ def _look(text: str) -> Look:
     return _hash(" ".join(words) or text.strip()), kept if len(kept) >= _FEWEST_RUNS else ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TrainedOn:
     """Ids and texts that a rater has been trained on, as hashes: enough to know them again, not to read them."""
 
     ids: frozenset[int]
     rows: tuple[tuple[Look, ...], ...]  # a look for each text column
-    _whole: frozenset[tuple[int, ...]] = field(init=False, repr=False)
-    _having: dict[tuple[int, int], list[int]] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _whole(self) -> frozenset[tuple[int, ...]]:
+        return frozenset(tuple(text for text, _ in row) for row in self.rows)
+
+    @cached_property
+    def _having(self) -> dict[tuple[int, int], list[int]]:
+        """Numbers of the rows by column and hash of a run."""
         having: dict[tuple[int, int], list[int]] = {}
         for number, row in enumerate(self.rows):
             for column, (_, runs) in enumerate(row):
                 for each in runs:
                     having.setdefault((column, each), []).append(number)
-        object.__setattr__(self, "_having", having)
-        object.__setattr__(self, "_whole", frozenset(tuple(text for text, _ in row) for row in self.rows))
+        return having
 
     @classmethod
     def of(cls, ids: Iterable[str], rows: Iterable[Sequence[str]]) -> "TrainedOn":

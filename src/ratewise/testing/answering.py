@@ -4,8 +4,8 @@ import json
 import math
 import random
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ratewise.testing.hidden_rule import HiddenRule, logistic
@@ -13,77 +13,52 @@ from ratewise.testing.hidden_rule import HiddenRule, logistic
 _BLOCK = re.compile(r"^BEGIN ([0-9a-f]{16})\n(.*?)\nEND \1$", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(r"VERDICT, the code ([0-9a-f]{16})")
 _RANGE = re.compile(r"number from (-?[0-9.]+) to (-?[0-9.]+)")
+_REASONS = "I looked at it closely."
 _TOKEN = re.compile(r"\s*(?:[A-Za-z]+|[0-9]|[^\sA-Za-z0-9])")
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictChances:
-    """What a request wants to know: its verdicts with their probabilities."""
-
-    words: tuple[str, ...]
-    chances: tuple[float, ...]
-
-    def drawn(self, rng: random.Random, temperature: float) -> str:
-        """A verdict: the likeliest at temperature 0, else a random one."""
-        if temperature <= 0:
-            return max(zip(self.chances, self.words, strict=True))[1]
-        return rng.choices(self.words, self.chances)[0]
+Asked = Mapping[str, float]  # verdicts of a request with their probabilities
 
 
-def rate(text: str, rule: HiddenRule, model: str, *, noise: float, position_bias: float) -> VerdictChances:
-    """Rate what a request asks about: two answers where it shows three blocks or names a first and a second one."""
+def rate(text: str, rule: HiddenRule, model: str, *, noise: float, position_bias: float) -> Asked:
+    """Rate what a request asks about: two answers where it shows three blocks or names a first and a second one.
+
+    A score has a binomial distribution over the whole numbers of its scale.
+    """
     blocks = [body for _, body in _BLOCK.findall(text)] or [text]
-    seen = HiddenRule(rule.middle, rule.spread, noise)
+    seen = replace(rule, noise=noise)
     if re.search(r"\bfirst, second or tie\b", text) or (len(blocks) >= 3 and "second" in text):
-        return _compared(blocks[-2], blocks[-1], seen, model, position_bias)
-    content, scale = blocks[-1], _RANGE.search(text)
-    logit = seen.seen(content, model)
+        gap = seen.seen(blocks[-2], model) - seen.seen(blocks[-1], model) + position_bias
+        tie, p = 0.15 * math.exp(-abs(gap)), logistic(gap)
+        return {"first": (1 - tie) * p, "second": (1 - tie) * (1 - p), "tie": tie}
+    worth, scale = logistic(seen.seen(blocks[-1], model)), _RANGE.search(text)
     if scale is None:
-        p = logistic(logit)
-        return VerdictChances(("yes", "no"), (p, 1.0 - p))
-    return _scored(logistic(logit), float(scale[1]), float(scale[2]))
+        return {"yes": worth, "no": 1.0 - worth}
+    low, steps = float(scale[1]), int(float(scale[2]) - float(scale[1]))
+    return {f"{low + k:g}": math.comb(steps, k) * worth**k * (1 - worth) ** (steps - k) for k in range(steps + 1)}
 
 
-def _compared(first: str, second: str, rule: HiddenRule, model: str, bias: float) -> VerdictChances:
-    gap = rule.seen(first, model) - rule.seen(second, model) + bias
-    tie = 0.15 * math.exp(-abs(gap))
-    p = logistic(gap)
-    return VerdictChances(("first", "second", "tie"), ((1 - tie) * p, (1 - tie) * (1 - p), tie))
+def drawn(asked: Asked, rng: random.Random, temperature: float) -> str:
+    """A verdict: the likeliest at temperature 0, else a random one."""
+    if temperature <= 0:
+        return max(asked, key=lambda word: (asked[word], word))
+    return rng.choices(list(asked), list(asked.values()))[0]
 
 
-def _scored(worth: float, low: float, high: float) -> VerdictChances:
-    """A binomial distribution over the whole numbers of the scale."""
-    steps = int(high - low)
-    chances = [math.comb(steps, k) * worth**k * (1 - worth) ** (steps - k) for k in range(steps + 1)]
-    return VerdictChances(tuple(f"{low + k:g}" for k in range(steps + 1)), tuple(chances))
-
-
-def worded(asked: VerdictChances, word: str, body: Mapping[str, Any], text: str) -> str:
+def worded(asked: Asked, word: str, body: Mapping[str, Any], text: str) -> str:
     """The verdict in the form that the request asks for."""
-    sure = round(100 * asked.chances[asked.words.index(word)])
-    schema = _schema(body)
-    if schema is not None:
-        return json.dumps(_object(schema, word, sure))
-    code = _LINE.search(text)
-    if code is not None:
-        ending = f" {sure}" if "how sure you are" in text else ""
-        return f"I looked at it closely.\nVERDICT {code[1]}: {word}{ending}"
-    return word
-
-
-def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    form = body.get("response_format")
-    if not isinstance(form, Mapping):
-        return None
-    found = (form["schema"] if form.get("type") == "json_object" else form["json_schema"]["schema"])["properties"]
-    return found if isinstance(found, Mapping) else None
-
-
-def _object(schema: Mapping[str, Any], word: str, sure: int) -> dict[str, Any]:
-    said: dict[str, Any] = {"confidence": sure}
-    if "verdict" in schema:
-        said["verdict"] = word if schema["verdict"]["type"] == "string" else json.loads(word)
-    return {name: said.get(name, "I looked at it closely.") for name in schema}
+    sure, form, code = round(100 * asked[word]), body.get("response_format"), _LINE.search(text)
+    if isinstance(form, Mapping):
+        schema = form["schema"] if form.get("type") == "json_object" else form["json_schema"]["schema"]
+        verdict = schema["properties"].get("verdict", {})
+        said = {
+            "confidence": sure,
+            "verdict": json.loads(word) if verdict.get("type") in ("integer", "number") else word,
+        }
+        return json.dumps({name: said.get(name, _REASONS) for name in schema["properties"]})
+    if code is None:
+        return word
+    return f"{_REASONS}\nVERDICT {code[1]}: {word}{f' {sure}' if 'how sure you are' in text else ''}"
 
 
 def tokens_of(text: str) -> list[str]:
@@ -93,19 +68,20 @@ def tokens_of(text: str) -> list[str]:
     return [*found, rest] if rest else found
 
 
-def logprobs_of(answer: str, word: str, asked: VerdictChances) -> list[dict[str, Any]]:
+def logprobs_of(answer: str, word: str, asked: Asked) -> list[dict[str, Any]]:
     """Tokens of an answer: sure of all but the verdict, whose alternatives come in several spellings."""
     tokens = tokens_of(answer)
     place = max((i for i, token in enumerate(tokens) if token.strip() == tokens_of(word)[0].strip()), default=-1)
-    listed = [_alternatives(asked, token) if i == place else {token: 0.0} for i, token in enumerate(tokens)]
-    return [_place(token, alternatives) for token, alternatives in zip(tokens, listed, strict=True)]
+    return [
+        _place(token, _alternatives(asked, token) if i == place else {token: 0.0}) for i, token in enumerate(tokens)
+    ]
 
 
-def _alternatives(asked: VerdictChances, token: str) -> dict[str, float]:
+def _alternatives(asked: Asked, token: str) -> dict[str, float]:
     """Verdicts in the spelling of the token, and a little of each in capitals; and a word that is no verdict."""
     space = token[: len(token) - len(token.lstrip())]
     out: dict[str, float] = {}
-    for word, p in zip(asked.words, asked.chances, strict=True):
+    for word, p in asked.items():
         for spelling, share in ((space + word, 0.9), (space + word.upper(), 0.06)):
             out[spelling] = out.get(spelling, 0.0) + share * p
     out[space + "maybe"] = 0.04
@@ -120,16 +96,15 @@ def _place(token: str, listed: Mapping[str, float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def decided(question: Mapping[str, Any], asked: VerdictChances) -> dict[str, Any]:
+def decided(question: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
     """An answer of the decisions endpoint."""
     kind, name = question.get("type"), question.get("name")
     if kind == "predicate":
-        return {"type": kind, "name": name, "probability": asked.chances[0]}
-    rows = list(zip(asked.words, asked.chances, strict=True))
-    best = max(rows, key=lambda row: row[1])
+        return {"type": kind, "name": name, "probability": asked["yes"]}
+    best, p = max(asked.items(), key=lambda row: row[1])
     if kind == "choice":
-        listed: Sequence[dict[str, Any]] = [{"value": word, "probability": p} for word, p in rows]
-        return {"type": kind, "name": name, "choice": best[0], "confidence": best[1], "probabilities": listed}
-    listed = [{"label": word, "value": i, "probability": p} for i, (word, p) in enumerate(rows)]
-    score = sum(i * p for i, (_, p) in enumerate(rows))
-    return {"type": "score", "name": name, "score": score, "confidence": best[1], "probabilities": listed}
+        choices = [{"value": word, "probability": q} for word, q in asked.items()]
+        return {"type": kind, "name": name, "choice": best, "confidence": p, "probabilities": choices}
+    levels = [{"label": word, "value": i, "probability": q} for i, (word, q) in enumerate(asked.items())]
+    score = sum(i * q for i, q in enumerate(asked.values()))
+    return {"type": "score", "name": name, "score": score, "confidence": p, "probabilities": levels}

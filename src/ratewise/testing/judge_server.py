@@ -25,7 +25,7 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from ratewise.testing.answering import decided, logprobs_of, rate, tokens_of, worded
+from ratewise.testing.answering import Asked, decided, drawn, logprobs_of, rate, tokens_of, worded
 from ratewise.testing.hidden_rule import HiddenRule, chance, made_up_rows, write_rows
 
 Fault = Literal[
@@ -122,11 +122,9 @@ class JudgeServer:
 
     @property
     def base_url(self) -> str:
-        """For `base_url` in a campaign's TOML."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def start(self) -> Self:
-        """Begin to serve."""
         ready = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="judge-server", daemon=True)
@@ -250,7 +248,7 @@ class JudgeServer:
         text = "\n".join(str(message["content"]) for message in body["messages"])
         asked = self._rated(text, body["model"])
         rng = random.Random(chance("sample", text, str(self.billed.calls)))
-        word = asked.drawn(rng, float(body.get("temperature", 1.0)) if self.behaviour.sampling else 0.0)
+        word = drawn(asked, rng, float(body.get("temperature", 1.0)) if self.behaviour.sampling else 0.0)
         answer, end = worded(asked, word, body, text), "stop"
         if fault == "truncated":
             answer, end = answer[: max(len(answer) // 2, 1)], "length"
@@ -298,7 +296,7 @@ class JudgeServer:
         used = _usage(text, json.dumps(body["questions"]), ("input_tokens", "output_tokens"))
         return self._done(body, {"answers": answers, "usage": used}, fault)
 
-    def _rated(self, text: str, model: str) -> Any:
+    def _rated(self, text: str, model: str) -> Asked:
         noise = self.behaviour.noise.get(model, self.rule.noise)
         return rate(text, self.rule, model, noise=noise, position_bias=self.behaviour.position_bias)
 
