@@ -133,7 +133,7 @@ def loop_mean_of_labels(mode, burn_in):
 
 @pytest.fixture(scope="module", params=MODES)
 def found(request):
-    return run(TABLE, mode=request.param, budgets=[20, 47.5, 110], trials=80, seed=11, cost_ratio=0.07)
+    return run(TABLE, mode=request.param, budgets=[20, 47.5, 110], trials=30, seed=11, cost_ratio=0.07)
 
 
 def test_identities(found):
@@ -144,8 +144,8 @@ def test_identities(found):
     pool = found.settings["mode"] == "pool"
     for r in found.results:
         assert (r.mse_low < r.mse < r.mse_high) or r.mse == 0
-        assert r.trials == 80
-        assert r.mse == pytest.approx(r.bias**2 + 79 * r.bias_se**2, rel=1e-9)
+        assert r.trials == 30
+        assert r.mse == pytest.approx(r.bias**2 + 29 * r.bias_se**2, rel=1e-9)
         for end in ("", "_low", "_high"):
             ratio, mse = getattr(r, "error_ratio" + end), getattr(r, "mse" + end)
             assert ratio == pytest.approx(mse * (n_b + r.budget) / V)
@@ -169,7 +169,7 @@ def test_no_budget_is_exceeded_and_none_is_left_lying():
     for mode in MODES:
         for c in (0.03, 3.0):
             budgets = [1 + c, 4.9, 17, 40.123, 71.1]
-            got = run(TABLE, mode=mode, cost_ratio=c, budgets=budgets, trials=20, burn_in=10)
+            got = run(TABLE, mode=mode, cost_ratio=c, budgets=budgets, trials=8, burn_in=10)
             for r in got.results:
                 assert r.spend_max <= r.budget
                 assert mode == "pool" or r.spend_mean > r.budget - (1 + c)
@@ -273,7 +273,7 @@ def test_odd_tables(what, mode, burn_in):
     if burn_in == len(table["h"]) and mode == "pool":
         burn_in = 0
     got = run(
-        table, **({"mode": mode, "budgets": [6, 25], "burn_in": burn_in, "cost_ratio": 0.1, "trials": 6} | options)
+        table, **({"mode": mode, "budgets": [6, 25], "burn_in": burn_in, "cost_ratio": 0.1, "trials": 3} | options)
     )
     assert got.methods == SIMULATED_METHODS
     for r in got.results:
