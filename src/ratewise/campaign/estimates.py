@@ -120,11 +120,12 @@ def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
     else:
         p = chained(history, inputs)
     low, high = wanted.bounds
+    sizes = None if inputs is None else dict(zip(inputs.names, map(float, inputs.sizes), strict=True))
     terms = ExportTerms(
         campaign="", method="auto" if seen is None and history.steps is None else "difference",
         estimand=wanted.estimand, pool_size=wanted.size if wanted.estimand == "pool" else None, low=low, high=high,
         variance_factor=p.factor, level=wanted.level, level_at=wanted.level, known=wanted.known,
-        known_mean=wanted.known_mean, sizes=None if inputs is None else inputs.size_of,
+        known_mean=wanted.known_mean, sizes=sizes,
     )  # fmt: skip
     if inputs is None or looked.strata is None:
         return Pooled(terms, Ratings(p.weak, strong, p.rates, p.asked, looked.clusters), raters=raters)

@@ -120,24 +120,28 @@ def judge_and_people(now: Snapshot) -> list[str]:
     A score is taken for the nearest end of the scale where people say one end or the other. Items that were drawn more
     often count less, as in the estimate.
     """
+    weak, strong, weights = _rated_by_both(now)
+    if now.spec.weak is None or weak.size < 2:
+        return []
+    names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", weak.size
+    low, high = now.spec.scale.low, now.spec.scale.high
+    if now.spec.scale.kind == "binary" and weak.min() >= low and weak.max() <= high:
+        equal = np.where(weak > 0.5 * (low + high), strong, 1.0 - strong)  # 0.5 where two people differ: half agrees
+        share = float(np.average(equal, weights=weights))
+        return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
+    if np.ptp(weak) == 0 or np.ptp(strong) == 0:
+        return []
+    return [f"correlation of {names}: {float(np.corrcoef(weak, strong)[0, 1]):.2f} on {count:,} items"]
+
+
+def _rated_by_both(now: Snapshot) -> tuple[Floats, Floats, Floats]:
+    """Weak ratings, strong ratings and weights of items that have both; none for chains and without a weak rater."""
     history = now.state.history
     seen, weak = history.seen, history.looked.x.weak
     if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
-        return []
-    both = seen.labelled & history.looked.x.rated
-    if np.count_nonzero(both) < 2:
-        return []
-    names, count = f"{now.spec.weak.name} and {now.spec.strong.name}", int(np.count_nonzero(both))
-    low, high = now.spec.scale.low, now.spec.scale.high
-    on_scale = bool(weak[both].min() >= low and weak[both].max() <= high)
-    if now.spec.scale.kind == "binary" and on_scale:
-        said = seen.strong[both]  # 0.5 where two people differ: they agree half with either verdict
-        equal = np.where(weak[both] > 0.5 * (low + high), said, 1.0 - said)
-        share = float(np.average(equal, weights=1.0 / seen.rates()[both]))
-        return [f"{names} agree on {share:.0%} of items (by {count:,} answers, a score above the middle taken as yes)"]
-    if np.ptp(weak[both]) == 0 or np.ptp(seen.strong[both]) == 0:
-        return []
-    return [f"correlation of {names}: {float(np.corrcoef(weak[both], seen.strong[both])[0, 1]):.2f} on {count:,} items"]
+        return np.empty(0), np.empty(0), np.empty(0)
+    both = history.looked.x.rated & seen.labelled
+    return weak[both], seen.strong[both], 1.0 / seen.rates()[both]
 
 
 # Slices
@@ -210,13 +214,9 @@ def outlook(now: Snapshot) -> tuple[Outlook, ...]:
     found, came, spent = now.estimate, now.came, float(now.status.spent)
     if found is None or found.interval is None or came is None or not came.standard_error or spent <= 0:
         return ()
-    half = max(0.5 * (found.interval[1] - found.interval[0]) - found.unanswered, 0.0)
-    return tuple(
-        Outlook(
-            times, times * spent, found.unanswered + half * math.sqrt(_share_left(now, came.standard_error**2, times))
-        )
-        for times in (1.0, *_TIMES)
-    )
+    half, squared = max(0.5 * (found.interval[1] - found.interval[0]) - found.unanswered, 0.0), came.standard_error**2
+    shares = {times: _share_left(now, squared, times) for times in (1.0, *_TIMES)}
+    return tuple(Outlook(n, n * spent, found.unanswered + half * math.sqrt(left)) for n, left in shares.items())
 
 
 def _share_left(now: Snapshot, squared: float, times: float) -> float:
@@ -253,12 +253,7 @@ class Bin:
 
 def calibration(now: Snapshot) -> tuple[Bin, ...]:
     """The mean strong rating of items by their weak rating, each counted by its rate; none with too few labels."""
-    history, ends = now.state.history, now.reader.terms.wanted.bounds
-    seen, weak = history.seen, history.looked.x.weak
-    if now.spec.weak is None or seen is None or weak.size != seen.strong.size:
-        return ()
-    both, out = history.looked.x.rated & seen.labelled, []
-    x, y, weights = weak[both], seen.strong[both], 1.0 / seen.rates()[both]
+    (x, y, weights), out = _rated_by_both(now), []
     for at in _parts(x, fewest=_FEWEST):
         w = weights[at] / weights[at].sum()
         mean, worth = float(w @ y[at]), float(1.0 / (w @ w))
@@ -267,7 +262,7 @@ def calibration(now: Snapshot) -> tuple[Bin, ...]:
             low, high = min(held[0] or 0.0, mean), max(held[1] or 0.0, mean)  # which rounding may have passed
         else:
             half = Z * float(np.sqrt(w @ (y[at] - mean) ** 2 / max(worth - 1.0, 1.0)))
-            low, high = on_scale((mean - half, mean + half), ends)
+            low, high = on_scale((mean - half, mean + half), now.reader.terms.wanted.bounds)
         out.append(Bin(int(at.size), float(w @ x[at]), mean, low, high))
     return tuple(out)
 

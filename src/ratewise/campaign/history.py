@@ -1,16 +1,15 @@
 """What closed rounds have shown, as arrays: the only thing that later rounds and estimates may look at."""
 
-import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
-from ratewise.core.result import fields_in_json, record_of
+from ratewise.core.result import JsonRecord, fields_in_json, record_of
 from ratewise.design.chain import ChainRule, Design, StepRule, StepSeen, carried, factors_of
 from ratewise.design.chain_plan import Compared, seen_as_pair, worth_trying
 from ratewise.design.rounds import pooled
@@ -24,7 +23,7 @@ _RULES: dict[str, Any] = {"rule": Rule, "chain": ChainRule, "steps": StepRule}  
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RoundPlan:
+class RoundPlan(JsonRecord):
     """A round's plan, frozen when the round opens."""
 
     policy: str  # "base", "random", "active" or "chain"
@@ -88,18 +87,16 @@ class RoundPlan:
         """Cost of each item's first rating, asked for when it is taken up; 0 where it is not bought."""
         return worst[:, 0] if self.asks_first else np.zeros_like(worst[:, 0])
 
-    def to_json(self) -> str:
-        """JSON text in which numbers keep every bit."""
+    def to_dict(self) -> dict[str, Any]:
         out = fields_in_json(self)
         rule = out.pop("rule")
-        out |= {name: rule for name, kind in _RULES.items() if isinstance(self.rule, kind)}
-        return json.dumps(out, allow_nan=False)
+        return out | {name: rule for name, kind in _RULES.items() if isinstance(self.rule, kind)}
 
     @classmethod
-    def from_json(cls, text: str) -> "RoundPlan":
-        data: dict[str, Any] = json.loads(text)
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         rules: list[Any] = [kind.from_dict(data[name]) for name, kind in _RULES.items() if name in data]
-        return replace(record_of(cls, data), rule=rules[0] if rules else None)
+        others = {name: value for name, value in data.items() if name not in _RULES}
+        return replace(record_of(cls, others), rule=rules[0] if rules else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

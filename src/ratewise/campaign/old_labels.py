@@ -11,8 +11,7 @@ By hand: for a pool's mean the labels are the known values of their items, which
 about the others. For a population's mean they are not used unless their items are drawn, and then cost nothing.
 """
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ratewise.campaign.spec.spec import Spec
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
+from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import warn_of_choice
 from ratewise.questions.old_labels import AT_RANDOM, BY_HAND, drawn_rates
@@ -27,7 +27,7 @@ from ratewise.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Start(JsonRecord):
     """The labels that were there when the campaign began."""
 
     how: str  # "at random", "by hand" or "rates"
@@ -63,13 +63,6 @@ class Start:
         if self.known:
             return f"{many}, picked by hand: they count as the known values of their items, and the others are drawn"
         return f"{many}, picked by hand: for a population's mean they are not used; those drawn anyway cost nothing"
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Start":
-        return cls(**json.loads(text))
 
 
 def load_start(spec: Spec, table: Table, ratings: Table | None = None) -> tuple[Start, Floats, Floats] | None:

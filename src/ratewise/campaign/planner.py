@@ -312,7 +312,10 @@ def next_plan(state: State, begun: RoundPlan | None = None) -> RoundPlan | None:
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, begun)  # at no cost, too
     elif begun.people and few:
-        plan = _more_start(state, begun)
+        money = _money(state, begun)  # more of the start while nothing is known: for half of what is left at most
+        most = 0.5 * money.left / money.both if money.both else math.inf
+        count = int(min(most_labels(state), money.pool_left, most))
+        plan = None if count < begun.people else replace(begun, items=count)
     elif begun.aims and few:
         plan = _start(state, begun, _START_FOR_TARGET, taught=True)
     elif terms.later_raters == 1 and history.seen is not None:
@@ -322,8 +325,11 @@ def next_plan(state: State, begun: RoundPlan | None = None) -> RoundPlan | None:
         plan = _chain(state, begun, few=few)
     if plan is None:
         return None
-    if terms.refit and not history.rounds:
-        plan = _long_start(plan, pool=terms.pool, each=sum(terms.prices))
+    if terms.refit and not history.rounds and plan.rule is None and plan.weak and plan.items is not None:
+        # With fewer labels than train a model, the weak rater could be given up before texts were learned from.
+        each = sum(terms.prices)
+        if min(terms.pool / 2, plan.left / (2 * each) if each else terms.pool) >= LEAST_LABELS:
+            plan = replace(plan, items=max(plan.items, LEAST_LABELS))
     return replace(plan, spend=min(max(plan.spend, next_item(state, plan)), plan.left))  # one item must fit
 
 
@@ -395,24 +401,6 @@ def _rest_of_start(state: State, begun: RoundPlan) -> RoundPlan | None:
     plan = replace(begun, items=items, hopes=found)
     each = sum(prices[k] for k in plan.uses(len(prices)))
     return plan if items > 0 and begun.left >= each else None
-
-
-def _more_start(state: State, begun: RoundPlan) -> RoundPlan | None:
-    """More of the start while its answers are out and nothing is known: for half of what is left at most."""
-    money = _money(state, begun)
-    count = int(min(most_labels(state), money.pool_left, 0.5 * money.left / money.both if money.both else math.inf))
-    return None if count < state.people else replace(begun, items=count)
-
-
-def _long_start(plan: RoundPlan, *, pool: int, each: float) -> RoundPlan:
-    """A start that a model can be trained on, where that takes no more than half of the pool and of the money.
-
-    Else a plan that goes by fewer labels could give up the weak rater before the texts were learned from.
-    """
-    most = min(pool / 2, plan.left / (2 * each) if each else pool)
-    if plan.rule is not None or not plan.weak or plan.items is None or most < LEAST_LABELS:
-        return plan
-    return replace(plan, items=max(plan.items, LEAST_LABELS))
 
 
 def _strong_alone(state: State, begun: RoundPlan) -> RoundPlan | None:

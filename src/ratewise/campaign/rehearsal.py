@@ -65,14 +65,6 @@ class RehearsalPool:
     def items(self) -> int:
         return int(self.uniform.size)
 
-    def known(self) -> tuple[Parts, Floats]:
-        """What is known about the items at no cost, in the form a queue keeps."""
-        given = self.given if self.given is not None or self.old is None else np.zeros(self.items)
-        return Parts.of(
-            self.items, uncertainty=self.uncertainty, features=self.features, stratum=self.strata, label=self.old,
-            label_rate=given,
-        )  # fmt: skip
-
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
@@ -95,14 +87,6 @@ class RehearsalPool:
         middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
         own, unknown = self.uncertainty is not None, self.unknown(terms.wanted.bounds)
         return History.empty(terms.later_raters, columns=columns, uncertainty=own, middle=middle, doubts=unknown)
-
-    @property
-    def told(self) -> Floats | None:
-        """How unsure each rater would say that it is, items × raters; None where nobody tells."""
-        if not self.doubts:
-            return None
-        silent = np.full(self.items, np.nan)
-        return np.column_stack([silent, *(silent if own is None else own for own in self.doubts), silent])
 
     def unknown(self, bounds: tuple[float, float]) -> tuple[float | None, ...]:
         """Of each rater between the first and the last: its uncertainty without a rating; None: it tells none."""
@@ -133,7 +117,12 @@ class Rehearsal:
 
     def __post_init__(self) -> None:
         later = self.terms.later_raters
-        self.parts, numbers = self.pool.known()
+        pool = self.pool
+        given = pool.given if pool.given is not None or pool.old is None else np.zeros(pool.items)
+        self.parts, numbers = Parts.of(
+            pool.items, uncertainty=pool.uncertainty, features=pool.features, stratum=pool.strata, label=pool.old,
+            label_rate=given,
+        )  # fmt: skip
         self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=numbers)
         self.refits = Refits(self.queue)
         self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms), refits=self.refits)
@@ -199,6 +188,10 @@ class Rehearsal:
             self.queue.keep_refit(refit_of(state.history, self.pool.texts, self.pool.trainer))
         if isinstance(action, RoundPlan):
             self.plans.append(action)
-        self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=self.pool.told)
+        silent, doubts = np.full(self.pool.items, np.nan), None
+        if self.pool.doubts:
+            told = (silent if own is None else own for own in self.pool.doubts)
+            doubts = np.column_stack([silent, *told, silent])
+        self.queue.answer_all(self.pool.answers(self.terms.later_raters), doubts=doubts)
         if action is p.Command.CLOSE:
             self.state()  # takes the round in

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.spec.spec import InputsSpec
 from ratewise.core.checks import Floats
+from ratewise.core.result import JsonRecord
 from ratewise.design.seen import Seen
 from ratewise.errors import InputError, TableError
 from ratewise.questions.strata import Codes, InputPlan, read_strata
@@ -34,7 +35,7 @@ _MOST_COLUMNS = 20  # strata that become columns to learn from
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(JsonRecord):
     """The strata of a campaign, as they were when it began."""
 
     column: str
@@ -53,15 +54,6 @@ class Inputs:
     def middle(self) -> float:
         """c = Σ W m."""
         return float(np.average(self.centres, weights=self.sizes))
-
-    def to_json(self) -> str:
-        return json.dumps({name: getattr(self, name) for name in self.__slots__}, ensure_ascii=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Inputs":
-        data = json.loads(text)
-        listed = {name: tuple(data[name]) for name in ("names", "sizes", "shares", "centres")}
-        return cls(column=data["column"], **listed)
 
     def order(self, code: Codes, uniforms: Floats) -> NDArray[np.intp]:
         """Items in the order they are looked at: the first of every stratum, then by quota; random within strata."""
@@ -110,10 +102,6 @@ class Inputs:
         x = replace(seen.x, weak=self.as_rated(seen.x.weak, code), uncertainty=uncertainty)
         strong = _whole(self.as_rated(seen.strong, code))
         return Seen(x, strong, seen.phases, mass / np.bincount(code)[code] * seen.items)
-
-    @property
-    def size_of(self) -> dict[str, float]:
-        return dict(zip(self.names, map(float, self.sizes), strict=True))
 
     def lacks_any(self, looked: LookedItems) -> bool:
         """Whether some stratum has no item looked at."""

@@ -119,8 +119,7 @@ def check_chain(store: Store, head: str | None, found: Verification) -> None:
         checked = check_record(store, head)
         found.head, found.entries, found.anchored = checked.head, checked.entries, checked.anchored
         found.unrecorded = checked.before
-        for problem in checked.problems:
-            found.differ(problem)
+        found.differences += checked.problems
 
 
 def verify_log(spec: Spec, store: Store, reader: Reader, *, head: str | None = None) -> Verification:
@@ -515,8 +514,13 @@ class _Replay:
                 where = f"item {row.position}, rater {rater.name!r}"
                 with self.found.telling(where):
                     item = contents[row.position]
-                    raw = sources[row.step](item.id, json.loads(item.content)) or ()
-                    for problem in _compared(rater, row, [_number(spec, row.step, each) for each in raw]):
+                    said: list[float | None] = []
+                    for raw in sources[row.step](item.id, json.loads(item.content)) or ():
+                        try:
+                            said.append(None if raw is None else spec.rating_of(row.step, raw))
+                        except ValueError:  # no rating
+                            said.append(None)
+                    for problem in _compared(rater, row, said):
                         self.differ(f"{where}: {problem}")
 
     def _source(self, step: int) -> Reread | None:
@@ -573,8 +577,6 @@ def _same(a: Any, b: Any) -> bool:
             size = max((abs(float(x)) for x in b), default=0.0)
             return all(abs(float(x) - float(y)) <= _CLOSE * size for x, y in zip(a, b, strict=True))
         return all(_same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
     if isinstance(a, float) and isinstance(b, float):
         return math.isclose(a, b, rel_tol=_CLOSE, abs_tol=1e-300)
     return bool(a == b)
@@ -638,14 +640,6 @@ def _payments(r: Any, kinds: _Payments, worst: int, rater: RaterSpec) -> Iterato
         last = settled.get(max(settled, default=0), [worst])
         if last != [worst]:
             yield f"paid {', '.join(map(shown, last))}; a {rater.kind} costs its price of {shown(worst)}"
-
-
-def _number(spec: Spec, step: int, raw: object) -> float | None:
-    """The answer as a number; `None` where it is no rating."""
-    try:
-        return None if raw is None else spec.rating_of(step, raw)
-    except ValueError:
-        return None
 
 
 def _compared(rater: RaterSpec, row: Any, said: Sequence[float | None]) -> Iterator[str]:

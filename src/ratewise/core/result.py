@@ -5,6 +5,7 @@ sentence alone.
 """
 
 import html
+import json
 import math
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, is_dataclass
@@ -149,6 +150,15 @@ class JsonRecord:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The record that `to_dict` gave."""
         return record_of(cls, data)
+
+    def to_json(self) -> str:
+        """JSON text in which numbers keep every bit."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The record that `to_json` gave."""
+        return cls.from_dict(json.loads(text))
 
 
 def record_of(record: type[_Record], data: Mapping[str, Any]) -> _Record:
