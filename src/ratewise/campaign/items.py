@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +19,6 @@ from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
 from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.questions.strata import Codes
-from ratewise.raters.kind import RaterSpec
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
 from ratewise.store.queue import ItemRows, Units
@@ -166,8 +164,12 @@ class LoggedItems:
     def worst(self, first: int, end: int) -> Units:
         own = None
         if any(rater.price is None for rater in self.spec.raters):
-            own = [None if text is None else json.loads(text) for text in self.store.item_prices(first, end)]
-        columns = [_worst(rater, k, own, end - first) for k, rater in enumerate(self.spec.raters)]
+            own = [json.loads(text or "[]") for text in self.store.item_prices(first, end)]
+        columns = []
+        for k, rater in enumerate(self.spec.raters):
+            fixed = rater.max_price if rater.max_price is not None else rater.price
+            each = [prices[k] for prices in own or ()] if fixed is None else [to_units(fixed)] * (end - first)
+            columns.append(np.array(each, dtype=np.int64))
         old = self.known(first, end) if end > first and self.facts.start is not None else None
         if old is not None:
             columns[-1] = np.where(np.isnan(old), columns[-1], 0)
@@ -201,11 +203,3 @@ def looked_of(
         clusters=parts.codes(rows.numbers, "cluster"), old=parts.column(rows.numbers, "label") if pooled else None,
         given=parts.column(rows.numbers, "label_rate") if pooled else None,
     )  # fmt: skip
-
-
-def _worst(rater: RaterSpec, k: int, own: list[Any] | None, n: int) -> Units:
-    fixed = rater.max_price if rater.max_price is not None else rater.price
-    if fixed is not None:
-        return np.full(n, to_units(fixed), dtype=np.int64)
-    assert own is not None
-    return np.array([prices[k] for prices in own], dtype=np.int64)

@@ -137,9 +137,6 @@ def _of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-_OF_ITEMS = ("id", "uncertainty", "clusters")
-
-
 def check_columns(spec: Spec, table: Relation) -> None:
     """Refuse a campaign that names columns its table does not have: every one of them, with its line in the TOML."""
     lacking = [(place, who, name) for place, who, name in _named(spec) if name not in table.columns]
@@ -157,26 +154,19 @@ def check_columns(spec: Spec, table: Relation) -> None:
 
 def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
     """(where it stands, who needs it, the column)."""
-    for key in _OF_ITEMS:
-        if (name := getattr(spec.items, key)) is not None:
+    for key in ("id", "uncertainty", "clusters", "features", "text"):
+        named = getattr(spec.items, key) or ()
+        for name in (named,) if isinstance(named, str) else named:
             yield ("items", key), f"items.{key}", name
-    for name in spec.items.features:
-        yield ("items", "features"), "items.features", name
-    for name in spec.items.text:
-        yield ("items", "text"), "items.text", name
     if spec.inputs is not None:
         yield ("inputs", "strata"), "inputs.strata", spec.inputs.strata
     for number, rater in enumerate(spec.raters):
-        for key, name in _of_rater(rater):
-            yield ("raters", number, key), f"rater {rater.name!r}", name
-
-
-def _of_rater(rater: RaterSpec) -> Iterator[tuple[str, str]]:
-    """(key, column) of what a rater reads of an item."""
-    for name in rater.reads:
-        yield next((key for key, value in rater.own().items() if value == name), "name"), name
-    if rater.price_column is not None:
-        yield "price_column", rater.price_column
+        found = [
+            (next((key for key, value in rater.own().items() if value == name), "name"), name) for name in rater.reads
+        ]
+        for key, name in (*found, ("price_column", rater.price_column)):
+            if name is not None:
+                yield ("raters", number, key), f"rater {rater.name!r}", name
 
 
 def _lines(spec: Spec) -> dict[Place, int]:
@@ -224,18 +214,16 @@ def refuse_known(spec: Spec, relation: Relation, id_column: str | None) -> None:
                     texts += knows(None, row)
                 count += 1
         if found:
+            told = (
+                "the ids are the same, the texts are not; leave these items out, or give them other ids if they are new"
+            )
+            if texts:
+                by_id = f", {found - texts:,} have only the same id" if found > texts else ""
+                told = f"{texts:,} have the same texts or nearly the same{by_id}; leave them out of the table"
             raise InputError(
                 f"{name} was trained on {found:,} of {count:,} items of {relation.name} (the first is {first!r}), so "
-                f"that it knows their ratings: {_told(found, texts)}"
+                f"that it knows their ratings: {told}"
             )
-
-
-def _told(found: int, texts: int) -> str:
-    """By what items were known again, and what to do."""
-    if not texts:
-        return "the ids are the same, the texts are not; leave these items out, or give them other ids if they are new"
-    by_id = f", {found - texts:,} have only the same id" if found > texts else ""
-    return f"{texts:,} have the same texts or nearly the same{by_id}; leave them out of the table"
 
 
 def _models(spec: Spec) -> Iterator[tuple[str, Knows]]:
@@ -283,7 +271,9 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     texts = load_texts(spec, relation, None if lesson is None else lesson.text)
     prices, expected, facts = _prices(spec, relation)
     _check_sums(spec, prices)
-    begun = load_start(spec, table, _told_by(spec, relation))
+    # What would tell whether old labels were drawn at random: the columns of raters but the last.
+    read = list(dict.fromkeys(c for rater in spec.raters[:-1] for c in rater.reads))
+    begun = load_start(spec, table, relation.table(*read) if spec.start is not None and read else None)
     order, extra, stratum = np.argsort(keys.turn, kind="stable"), {}, None
     notes = [taken_in(spec, pool, items)] if items < pool else []
     features = [] if (matrix := feature_matrix(table, coded)) is None else [matrix]
@@ -378,12 +368,6 @@ def _deciding(spec: Spec, relation: Relation) -> list[str]:
     started = () if spec.start is None else (spec.start.labels, spec.start.drawn)  # which may be no column
     named = [spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters, *started]
     return list(dict.fromkeys(name for name in named if name in relation.columns)) or [relation.columns[0]]
-
-
-def _told_by(spec: Spec, relation: Relation) -> Table | None:
-    """Columns that would tell whether old labels were drawn at random: those of raters but the last."""
-    columns = [c for rater in spec.raters[:-1] for c in rater.reads]
-    return relation.table(*dict.fromkeys(columns)) if spec.start is not None and columns else None
 
 
 def stored_form(spec: Spec) -> str:

@@ -171,16 +171,13 @@ def rule_of(rater: RaterSpec) -> Rule:
 
 def rules_in_words(spec: Spec) -> tuple[str, ...]:
     """The rule of each rater who is several people, in a sentence."""
-    return tuple(
-        f"{rater.name}: {rater.votes} people rate each item; {_where_they_differ(rater)}"
-        for rater in spec.raters
-        if isinstance(rater, PeopleSettings) and rater.votes > 1
-    )
-
-
-def _where_they_differ(rater: PeopleSettings) -> str:
-    if rater.adjudicator is not None:
-        return f"where they differ, {rater.adjudicator} decides"
-    if rater.votes == 2:
-        return "where they differ, the mean of the two counts"
-    return "the median counts, and of an even split the mean of the two middle answers"
+    said = []
+    for rater in (one for one in spec.raters if isinstance(one, PeopleSettings) and one.votes > 1):
+        if rater.adjudicator is not None:
+            rule = f"where they differ, {rater.adjudicator} decides"
+        elif rater.votes == 2:
+            rule = "where they differ, the mean of the two counts"
+        else:
+            rule = "the median counts, and of an even split the mean of the two middle answers"
+        said.append(f"{rater.name}: {rater.votes} people rate each item; {rule}")
+    return tuple(said)

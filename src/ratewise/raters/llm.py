@@ -13,7 +13,7 @@ from ratewise.judges.judge import Forgetful, Judge, Memory
 from ratewise.judges.ladder import WISHES, Wish
 from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_prices
 from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
-from ratewise.judges.template import KINDS, Template, load
+from ratewise.judges.template import KINDS, load
 from ratewise.judges.verdicts import JudgeVerdict, Verdicts
 from ratewise.raters.keys import A_COLUMN, COLUMNS, STILL_THE_SAME, Money, Positive, Text, Texts, TomlKey, hint, one_of
 from ratewise.raters.kind import Quote, RaterPlace, RaterSpec
@@ -228,7 +228,7 @@ def prices_of(settings: LlmSettings, memory: Memory) -> TokenPrices:
 
 def spec_of(settings: LlmSettings, place: RaterPlace) -> JudgeSpec:
     """The judge by its settings; its scale is the template's, or the campaign's."""
-    template = _template(settings.judge, place.folder)
+    template = _load(settings.judge, place.folder)
     low, high = place.scale
     if template.low is not None and template.high is not None:
         low, high = template.low, template.high
@@ -240,6 +240,4 @@ def spec_of(settings: LlmSettings, place: RaterPlace) -> JudgeSpec:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _template(judge: str, folder: str) -> Template:
-    return load(judge, folder)
+_load = lru_cache(maxsize=16)(load)

@@ -96,7 +96,7 @@ class RatingScale:
             return _number(raw)
         text = " ".join(text.split())
         word = self._word(text)
-        number = _number_in(text) if word is None else word
+        number = word if word is not None else _finite(float(text)) if _NUMBER.fullmatch(text) else None
         return 0.0 if number is None and self.positive and text else number
 
     def _word(self, text: str) -> float | None:
@@ -138,10 +138,6 @@ def _text(raw: object) -> str | None:
         return None
     text = raw.strip()
     return text.lower() if len(text) <= _LONGEST else ""  # not casefold, which makes an "s" of "ſ"
-
-
-def _number_in(text: str) -> float | None:
-    return _finite(float(text)) if _NUMBER.fullmatch(text) else None
 
 
 def _number(raw: object) -> float | None:

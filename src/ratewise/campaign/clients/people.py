@@ -150,13 +150,9 @@ class Checking:
         choose = partial(self._choose, person, len(known))
         most = None if self.asked.spec.goal.budget is None else set_aside(self.asked.spec)
         got = self.desk.hand_out_check(person, self.asked.step, terms, choose, price=self._price, most=most)
-        return None if got is None else (got, self._row(got, known))
-
-    def _row(self, got: Key, known: tuple[KnownItem, ...]) -> Mapping[str, Any]:
-        if got.position >= 0:
-            found: Mapping[str, Any] = json.loads(self.desk.content(got.position))
-            return found
-        return known[-1 - got.position].row
+        if got is None:
+            return None
+        return got, known[-1 - got.position].row if got.position < 0 else json.loads(self.desk.content(got.position))
 
     def answer(self, got: Key, said: Vote) -> Taken:
         """Take an answer, which no estimate sees."""
@@ -182,9 +178,9 @@ class Checking:
         done = _of_try(self.desk.given(person, self.asked.step)[0], got.attempt)
         share = sum(done) / max(len(done), 1)
         passed = share >= self.settings.pass_mark if len(done) >= of else None
-        return Feedback(
-            bool(got.agrees), _word(self.asked.spec.scale, item.expected), item.why, -got.position, of, share, passed
-        )
+        words = {number: word for word, number in choices_of(self.asked.spec.scale)}
+        expected = words.get(item.expected, f"{item.expected:g}")
+        return Feedback(bool(got.agrees), expected, item.why, -got.position, of, share, passed)
 
     def _training(self, seen: Handouts) -> NextCheck | None:
         """The next training item; None where there is no training, or it is passed."""
@@ -260,11 +256,6 @@ class Checking:
 
 def _of_try(seen: Handouts, attempt: int) -> list[bool]:
     return [right for number, right in seen.training if number == attempt]
-
-
-def _word(scale: RatingScale, value: float) -> str:
-    words = {number: word for word, number in choices_of(scale)}
-    return words.get(value, f"{value:g}")
 
 
 # The page

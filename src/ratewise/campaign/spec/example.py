@@ -122,18 +122,14 @@ def write_example(folder_or_file: str, *, table: bool) -> tuple[str, ...]:
     make_folder(os.path.dirname(campaign))
     if table:  # first, so that there is no campaign without its table
         write_table(made_up_items(), items)
-    write_text(campaign, EXAMPLE.replace(*_seeds(new_seed()), 1))
+    old, new = (f"{f'seed = {seed}':<34}#" for seed in (_SEED, new_seed()))  # the line up to its comment
+    write_text(campaign, EXAMPLE.replace(old, new, 1))
     return paths
 
 
 def new_seed() -> int:
     """A seed that no other campaign has."""
     return secrets.randbelow(_SEEDS)
-
-
-def _seeds(seed: int) -> tuple[str, str]:
-    """The line of the example's seed up to its comment, and the same with another one."""
-    return f"{f'seed = {_SEED}':<34}#", f"{f'seed = {seed}':<34}#"
 
 
 def place_of(folder_or_file: str) -> str:

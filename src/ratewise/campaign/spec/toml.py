@@ -150,7 +150,8 @@ def read_text(file: str) -> str:
     """The whole file, which must be a short one in UTF-8."""
     shown = one_line(file)
     try:
-        with open(file, "rb", opener=_open_at_once) as opened:
+        # Without waiting for a writer, as a pipe otherwise would.
+        with open(file, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
                 raise SpecError(f"{shown} is not a regular file; give the path of a campaign's TOML")
             data = opened.read(_LARGEST + 1)
@@ -165,15 +166,6 @@ def read_text(file: str) -> str:
         raise SpecError(f"{shown} cannot be read: {reason.lower()}; check the path") from None
     if len(data) > _LARGEST:
         raise SpecError(f"{shown} is larger than {_LARGEST // 2**10} KiB; give the TOML, not the table of items")
-    return _decoded(data, shown)
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open without waiting for a writer, as a pipe otherwise would."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _decoded(data: bytes, shown: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
