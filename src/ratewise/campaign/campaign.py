@@ -220,18 +220,14 @@ class Campaign:
         try:
             with self.look() as now:
                 return now.verify(head)
-        except StoreError as error:
-            return self._verify_record(head, error)
-
-    def _verify_record(self, head: str | None, error: StoreError) -> Verification:
-        """Verify the record of a store that cannot be replayed; raises `error` where the record shows nothing wrong."""
-        found = Verification()
-        with opened(self.spec, looking=True) as store:
-            check_chain(store, head, found)
-        if found.passed:
-            raise error
-        found.differ(f"the rest cannot be replayed: {error}")
-        return found
+        except StoreError as error:  # the record of a store that cannot be replayed may still show what is wrong
+            found = Verification()
+            with opened(self.spec, looking=True) as store:
+                check_chain(store, head, found)
+            if found.passed:
+                raise
+            found.differ(f"the rest cannot be replayed: {error}")
+            return found
 
     def head(self) -> str:
         """Digest of everything written so far; keep it elsewhere, and `verify` finds later changes to the store."""

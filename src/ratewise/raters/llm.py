@@ -14,7 +14,7 @@ from ratewise.judges.ladder import WISHES, Wish
 from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_prices
 from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
 from ratewise.judges.template import KINDS, load
-from ratewise.judges.verdicts import JudgeVerdict, Verdicts
+from ratewise.judges.verdicts import Verdicts
 from ratewise.raters.keys import A_COLUMN, COLUMNS, STILL_THE_SAME, Money, Positive, Text, Texts, TomlKey, hint, one_of
 from ratewise.raters.kind import Quote, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater
@@ -208,9 +208,6 @@ class LlmRater:
             verdict = await self._judge.rate(question.item, question.key)
         except CallError as error:
             return Failure(error.reason, None if self._flat and error.billed else error.paid, error.after)
-        return self._answer(verdict)
-
-    def _answer(self, verdict: JudgeVerdict) -> Answer:
         value = verdict.hard if self._hard else verdict.value
         price = None if self._flat and not verdict.repeated else verdict.price
         return Answer(value, price, verdict.note, verdict.doubt)

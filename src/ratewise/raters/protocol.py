@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
@@ -129,22 +130,12 @@ def read_price(raw: object) -> Decimal | None:
     """A price written as text (exact) or as a JSON number; ValueError where it makes no sense."""
     if raw is None:
         return None
-    price = _decimal(raw)
-    if price is None or not is_price(price):
-        raise ValueError(f"price {short(raw)} makes no sense")
-    return price
-
-
-def _decimal(raw: object) -> Decimal | None:
-    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        return None
     text = repr(raw) if isinstance(raw, float) else raw
-    if isinstance(text, str) and (len(text) > _LONGEST_PRICE or not text.isascii() or "_" in text):
-        return None
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return None
+    is_long = isinstance(text, str) and (len(text) > _LONGEST_PRICE or not text.isascii() or "_" in text)
+    with suppress(InvalidOperation):
+        if isinstance(text, str | int) and not isinstance(text, bool) and not is_long and is_price(Decimal(text)):
+            return Decimal(text)
+    raise ValueError(f"price {short(raw)} makes no sense")
 
 
 def _plain(value: Any) -> Any:

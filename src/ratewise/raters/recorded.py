@@ -5,7 +5,6 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -38,17 +37,12 @@ class RecordedSettings(RaterSpec):
 
         def said(item: str, _: Mapping[str, Any]) -> tuple[object, ...] | None:
             found = takes.get(item)
-            return None if found is None else tuple(getattr(take.reply, "value", None) for take in found)
+            return None if found is None else tuple(getattr(reply, "value", None) for reply, _ in found)
 
         return said
 
 
-@dataclass(frozen=True, slots=True)
-class _Take:
-    """One recorded answer and how long it takes to come."""
-
-    reply: Answer | Failure
-    seconds: float
+_Take = tuple[Answer | Failure, float]  # a recorded answer, and the seconds that it takes to come
 
 
 class RecordedRater:
@@ -62,8 +56,8 @@ class RecordedRater:
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """The next recorded answer of every item, after the delay of the slowest."""
         takes = [self._next(question.id) for question in questions]
-        await asyncio.sleep(max((take.seconds for take in takes), default=0.0))
-        return [take.reply for take in takes]
+        await asyncio.sleep(max((seconds for _, seconds in takes), default=0.0))
+        return [reply for reply, _ in takes]
 
     async def close(self) -> None:
         """Close the rater; it holds nothing open."""
@@ -71,7 +65,7 @@ class RecordedRater:
     def _next(self, item: str) -> _Take:
         takes = self._takes.get(item)
         if not takes:
-            return _Take(not_asked(f"{self._path} has no answer for the item {short(item)}"), 0.0)
+            return not_asked(f"{self._path} has no answer for the item {short(item)}"), 0.0
         attempt = self._attempts[item]
         self._attempts[item] += 1
         return takes[min(attempt, len(takes) - 1)]
@@ -100,4 +94,4 @@ def _take(line: bytes) -> tuple[str, _Take]:
         raise ValueError(f'"id" must be text or a whole number; got {short(item)}')
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError(f'"seconds" must be a number of at least 0; got {short(seconds)}')
-    return str(item), _Take(read_reply(row), float(seconds))
+    return str(item), (read_reply(row), float(seconds))
