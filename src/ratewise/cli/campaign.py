@@ -190,7 +190,6 @@ def report(*, campaign: str, output: str, slices: list[str] | None, json: bool) 
 
 @command(
     "campaign output ledger answers record questions rater hold safe_cells json",
-    output=required("CSV, JSONL or Parquet file; - for CSV on standard output.", str, "--output", "-o"),
     ledger=flag("Every movement of money instead of the items.", "--ledger"),
     answers=flag("What each person said instead of the items.", "--answers"),
     record=flag("The whole record, to be checked anywhere.", "--record"),

@@ -11,7 +11,6 @@ from ratewise.cli.options import (
     refuse_two_outputs,
     required,
     scale_or_none,
-    words,
 )
 from ratewise.core.names import Estimand, Recalibration, RegressionMethod
 
@@ -102,15 +101,12 @@ def _in_rows(
     weak=option("Column with the weak vote; none: strong votes alone."),
     model_a=option("Column with the first model's name.", str, "model_a"),
     model_b=option("Column with the second model's name.", str, "model_b"),
-    selected=option("Column that says which comparisons were asked for."),
-    features=option("Columns to learn the strong vote from, separated by commas.", str, "", read=words),
     method=option("How weak and strong votes are combined.", RegressionMethod, "auto"),
     level=option("Confidence level, for all models at once.", float, 0.95),
     estimand=option("Whose ratings: the population's, or those all rows would give.", Estimand, "population"),
     cluster=option("Column of voters; each voter's votes go together.", to="clusters"),
     ask=option("Choose this many comparisons for the strong rater instead; needs --output.", int | None),
     output=option("File for the table with --ask.", str | None, None, "--output", "-o"),
-    picture=option("File for a picture of the ratings, .svg or .png."),
     id=option("Column with the rows' ids, for --ask; `id`, else the number."),
     scale=option("Words for votes, from the second model's win to the first's: right,same,left.", read=scale_or_none),
     positive=option("Not for votes: a vote has three outcomes.", hidden=True),

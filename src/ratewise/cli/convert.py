@@ -3,13 +3,10 @@
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, tell
 from ratewise.cli.options import argument, command, option, refuse, refuse_two_outputs, required, words
-
-if TYPE_CHECKING:
-    from ratewise.tables.adapters import Imported
 
 
 @command(
@@ -17,7 +14,6 @@ if TYPE_CHECKING:
     table=argument(
         "File that another tool wrote, a folder of such files, or a CSV, JSONL or Parquet table; - for standard input."
     ),
-    output=required("File to write; - for CSV on standard output.", str, "--output", "-o"),
     scores=option("Write this column's ratings instead, as .json or .jsonl for inspect_ai's precomputed_scores."),
 )
 def convert(*, table: str, output: str, format: str | None, scores: str | None, safe_cells: bool, json: bool) -> None:
@@ -59,24 +55,21 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
         })  # fmt: skip
         return
     if output != "-":
-        print_rich(_text(flat, found, output))
+        from ratewise.core.document import Column, DataTable, Part, Row, Sentence
+        from ratewise.report.terminal import as_text
+
+        parts: list[Part] = [
+            Sentence(
+                f"{flat.name} is a plain table: {flat.rows:,} rows written to {output}, its columns as they are."
+                if found is None
+                else f"{found.tool}: {flat.rows:,} rows written to {output}."
+            )
+        ]
+        if found is not None:
+            rows = [Row((one.column, "" if one.role == "more" else one.role, one.source)) for one in found.became]
+            parts += [Sentence(""), DataTable([Column(title, "name") for title in ("column", "is", "from")], rows)]
+        print_rich(as_text(parts))
     print_notes(notes)
-
-
-def _text(table: Any, found: "Imported | None", output: str) -> Any:
-    """What became which column, and how many rows there are."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    if found is None:
-        return Text(f"{table.name} is a plain table: {table.rows:,} rows written to {output}, its columns as they are.")
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("column", "is", "from"):
-        shown.add_column(name)
-    for each in found.became:
-        shown.add_row(Text(each.column), "" if each.role == "more" else each.role, Text(each.source))
-    return Group(Text(f"{found.tool}: {table.rows:,} rows written to {output}."), Text(), shown)
 
 
 @command(

@@ -208,7 +208,6 @@ def _of_plan(plan: str | None, part: str) -> dict[str, Any]:
     "pool sheet output strong id low high positive scale format json",
     pool=argument("The table that `ratewise draw` wrote."),
     sheet=argument("The sheet of `ratewise draw --sheet`, filled in."),
-    output=required("File to write; - for CSV on standard output.", str, "--output", "-o"),
     strong=option("Column of the sheet that was filled in; found if absent.", str, "", read=words),
     low=option("Lowest possible rating; a lower one is refused.", float | None),
     high=option("Highest possible rating; a higher one is refused.", float | None),

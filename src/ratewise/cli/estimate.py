@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ratewise.cli.console import print_notes, tell
 from ratewise.cli.options import (
-    OWN_ESTIMAND,
+    EXPORTED,
     argument,
     both_ends,
     command,
@@ -24,23 +24,13 @@ if TYPE_CHECKING:
 EXIT_CODES = {"yes": 0, "no": 1, "cannot tell": 5}
 CANNOT_TELL = {"pass": 0, "fail": 1}
 CannotTell = Literal["pass", "fail"]
-_TO_FIND = option("Column that says which items were asked for, to find missing answers.")
-_EACH = option("Confidence level of each interval.", float, 0.95)
 
 
 @command(
     "table strong weak rate selected cluster strata weight method interval level estimand pool_size recalibrate text "
     "learner low high floor weak_cost strong_cost by shrink simultaneous picture positive scale seed format json",
-    strong=option(
-        "Column with the strong rating, empty where there is none; several people's columns with commas between. A "
-        "campaign's export names it itself."
-    ),
-    cluster=option(
-        "Column that says which items belong together: conversation, document, person.", to="clusters"
-    ),
     strata=option("Column of strata that items were chosen by, as in a plan by strata."),
     weight=option("Column of item weights, where items were chosen."),
-    estimand=option(OWN_ESTIMAND, Estimand | None),
     floor=option("Lowest rate any item could have had; for anytime intervals.", float | None),
     weak_cost=option("Price of one weak rating, to print the spend.", float | None),
     strong_cost=option("Price of one strong rating.", float | None),
@@ -50,7 +40,7 @@ _EACH = option("Confidence level of each interval.", float, 0.95)
     ),
     simultaneous=flag("With --by: intervals that all hold at once.", "--simultaneous"),
     picture=option("With --by: file for a picture, .svg or .png."),
-    seed=option("Seed of folds and bootstrap.", int, 0, min=0),
+    **EXPORTED,
 )  # fmt: skip
 def estimate(
     *, by: str | None, strata: str | None, weight: str | None, shrink: bool, simultaneous: bool, picture: str | None,
@@ -82,10 +72,6 @@ def estimate(
         "Rated table: CSV, JSONL or Parquet, or a file that another tool wrote; - for standard input. Or a campaign's "
         "TOML."
     ),
-    strong=option(
-        "Column with the strong rating, empty where there is none; several people's columns separated by commas. A "
-        "campaign and its export name it themselves."
-    ),
     at_least=option("Value that the mean must reach: 0.97, or 97% of ratings from 0 to 1."),
     no_worse_than=option("Rated table of the last release, on the same items or on different ones; with --margin."),
     margin=option("Largest drop below the last table's mean that still passes: 0.01, or 1pp."),
@@ -94,12 +80,12 @@ def estimate(
     last_rate=option("Last table's --rate, if it is called differently."),
     id=option("Column of item ids in both tables; `id` if both have it."),
     level=option("Confidence level of the two-sided interval.", float, 0.95),
-    estimand=option(OWN_ESTIMAND, Estimand | None),
     cannot_tell=option(
         "What it counts as if nobody can tell yet: exit code 0 or 1, instead of 5.", CannotTell | None,
         show_default=False,
     ),
     summary=option("File for a Markdown summary, for a pull request."),
+    **EXPORTED,
 )  # fmt: skip
 def check(
     *, table: str, format: str | None, strong: str | None, weak: str | None, rate: str | None,
@@ -151,11 +137,8 @@ def _rated(place: str, format: str | None) -> "TableLike":
     "positive scale format json",
     on=required("Columns to regress on, separated by commas; words become a column each.", read=words),
     family=option("Kind of regression.", Family, "linear"),
-    selected=_TO_FIND,
     method=option("How the weak rating is used.", RegressionMethod, "auto"),
-    features=option("Further columns that auto may learn from, separated by commas.", str, "", read=words),
     no_intercept=flag("Leave the intercept out.", "--no-intercept"),
-    level=_EACH,
     estimand=option("Whose coefficients: the population's, or the pool's own.", Estimand, "population"),
 )
 def regress(*, on: list[str], no_intercept: bool, **options: Any) -> Any:
@@ -172,8 +155,6 @@ def regress(*, on: list[str], no_intercept: bool, **options: Any) -> Any:
 @command(
     "table strong weak at rate selected level estimand pool_size cluster low high positive scale format json",
     at=option("Quantiles between 0 and 1, separated by commas.", str, "0.5", read=numbers("quantile")),
-    selected=_TO_FIND,
-    level=_EACH,
     estimand=option("Whose quantiles: the population's, or the pool's own.", Estimand, "population"),
 )
 def quantile(**options: Any) -> Any:

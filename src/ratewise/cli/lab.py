@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     methods=option(f"Some of {', '.join(SIMULATED_METHODS)}; separated by commas."),
     mode=option("stream: items drawn with replacement; pool: the table is the whole pool.", Mode, "stream"),
     trials=option("Number of trials.", int, 2000),
-    features=option("Columns that auto may learn from, separated by commas.", str, "", read=words),
     transfer_from=option("Fully rated table with the same columns to learn the policies from."),
     fixed_rate=option("n/N of ppi++ and active-fixed.", float, 0.1),
-    level=option("Confidence level of the intervals that are checked.", float, 0.95),
     csv=option("File for one row per method and budget."),
-    picture=option("File for the three panels, .svg or .png."),
 )
 def simulate(*, methods: str | None, csv: str | None, json: bool, **options: Any) -> Any:
     """Try every method on a table that is fully rated. Shows what each would have achieved.

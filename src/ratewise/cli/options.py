@@ -156,7 +156,16 @@ def both_ends(low: float | None, high: float | None) -> tuple[float, float] | No
 
 TABLE = "CSV, JSONL or Parquet file, or one that another tool wrote; - for standard input."
 
-OWN_ESTIMAND = "Whose mean: the population's (if nothing is said), or the pool's own. An export has its own."
+EXPORTED: dict[str, Option] = {
+    "strong": option(
+        "Column with the strong rating, empty where there is none; several people's columns separated by commas. A "
+        "campaign and its export name it themselves."
+    ),
+    "estimand": option(
+        "Whose mean: the population's (if nothing is said), or the pool's own. An export has its own.", Estimand | None
+    ),
+}
+"""Options of commands that read a campaign's export, too, which knows them itself."""
 
 SHARED = {
     "table": argument(TABLE),
@@ -170,10 +179,12 @@ SHARED = {
         "column, else one rate for all."
     ),
     "selected": option("Column that says which items were asked for, to count missing answers."),
-    "cluster": option("Column that says which items belong together.", to="clusters"),
+    "cluster": option(
+        "Column that says which items belong together: conversation, document, person.", to="clusters"
+    ),
     "method": option("How the ratings are combined.", Method, "auto"),
     "interval": option("Kind of interval; auto says which it took.", IntervalMethod, "auto"),
-    "level": option("Confidence level of the interval.", float, 0.95),
+    "level": option("Confidence level of each interval.", float, 0.95),
     "estimand": option("Whose mean: the population's, or the pool's own.", Estimand, "population"),
     "pool_size": option("Size of the pool, if larger than the table.", float | None),
     "recalibrate": option("Map weak to strong ratings first, cross-fitted.", Recalibration, "none"),
@@ -193,6 +204,7 @@ SHARED = {
         "How texts become numbers: words, vectors (columns of lists), or an embedding model's path.", str, "words",
         "--learner",
     ),
+    "output": required("File to write; - for CSV on standard output.", str, "--output", "-o"),
     "picture": option("File for a picture, .svg or .png."),
     "id": option("Column with the items' ids; `id`, else the row number."),
     "safe_cells": flag("Put ' before texts that a spreadsheet would run as formulas.", "--safe-cells"),

@@ -26,7 +26,6 @@ from ratewise.core.names import Objective, Recalibration
     objective=option("With --by and a budget: least sum of squared errors, or of the worst slice's.", Objective, "sum"),
     what_if=option("Add what the plan loses if what it goes by is wrong by a factor.", bool, False, "--what-if"),
     picture=option("With --what-if: write a picture of it here, .svg or .png."),
-    seed=option("Seed of the cross-fitting folds.", int, 0, min=0),
 )
 def plan(
     *, by: str | None, strata: str | None, pool: str | None, drawn: str | None, objective: Objective, what_if: bool,
