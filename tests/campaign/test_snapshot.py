@@ -10,7 +10,6 @@ from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.snapshot import worth_of_raters
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Ratings
-from ratewise.core.stratified import Shares
 from ratewise.design import chain_plan, rounds, seen
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
@@ -115,7 +114,7 @@ def data_of(argument):
         return argument.tobytes()
     if isinstance(argument, Covariates):
         return tuple(None if a is None else a.tobytes() for a in (argument.weak, argument.features))
-    if isinstance(argument, Ratings | EstimateOptions | Shares):
+    if isinstance(argument, Ratings | EstimateOptions):
         return tuple(data_of(getattr(argument, one.name)) for one in fields(argument))
     return repr(argument) if isinstance(argument, float | tuple | str | int) else type(argument).__name__
 

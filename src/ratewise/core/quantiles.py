@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.clusters import Codes, cluster_codes
-from ratewise.core.estimate import Estimate
+from ratewise.core.checks import Floats, choice, share
+from ratewise.core.clusters import Codes, cluster_codes, sum_variance
+from ratewise.core.estimate import Estimate, EstimateOptions, needed_ends
 from ratewise.core.intervals import binomial_tail
 from ratewise.core.m_estimation import RectifiedTerms
 from ratewise.core.names import ESTIMANDS, Estimand
@@ -120,10 +120,7 @@ def _scale(data: Ratings, bounds: tuple[float, float] | None) -> tuple[float, fl
     h = data.strong[data.labelled]
     if bounds is None:
         return (0.0, 1.0) if np.all((h == 0) | (h == 1)) else None
-    low, high = (number(x, name="bounds") for x in bounds)
-    if low >= high or h.min() < low or h.max() > high:
-        raise InputError(f"bounds ({low:g}, {high:g}) must be in order and hold every strong rating")
-    return low, high
+    return needed_ends(data, EstimateOptions(bounds=bounds), "a quantile")
 
 
 def _closed(
@@ -177,11 +174,8 @@ def _design_effect(terms: RectifiedTerms, values: Floats, shares: Floats, q: flo
     theta = values[min(int(np.searchsorted(np.maximum.accumulate(shares), q)), values.size - 1)]
     delta = terms.sum(lambda y: (y <= theta).astype(np.float64))
     delta = delta - delta.mean()
-    sums = np.bincount(codes, weights=delta)
-    if sums.size < 2:
-        raise InputError("all items are in one cluster; an interval needs at least two")
     alone = float(np.dot(delta, delta))
-    return max(float(np.dot(sums, sums)) * sums.size / (sums.size - 1) / alone, 1.0) if alone > 0 else 1.0
+    return max(float(sum_variance(delta, codes)[0, 0]) / alone, 1.0) if alone > 0 else 1.0
 
 
 def _quantile_of_error(data: Ratings, level: float, codes: Codes | None) -> float:

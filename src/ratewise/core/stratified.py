@@ -70,22 +70,21 @@ def estimate_stratified(
     spread is unknown (fewer than two strong ratings, or all alike) borrows that of the others, and a note says so.
     """
     how = EstimateOptions(method, interval, level, estimand, bounds=bounds, variance_factor=variance_factor, seed=seed)
-    return stratified(Ratings.of(weak, strong, rates, selected=selected), Shares(strata, sizes, shares), how)
+    rated = Ratings.of(weak, strong, rates, selected=selected)
+    return stratified(rated, strata, how, sizes=sizes, shares=shares)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shares:
-    """Each item's stratum, and the strata's sizes or their exact shares of the target (one of the two)."""
-
-    strata: ArrayLike
-    sizes: Mapping[str, float] | None = None
-    shares: Mapping[str, float] | None = None
-
-
-def stratified(rated: Ratings, shares: Shares, how: EstimateOptions) -> Estimate:
+def stratified(
+    rated: Ratings,
+    strata: ArrayLike,
+    how: EstimateOptions,
+    *,
+    sizes: Mapping[str, float] | None,
+    shares: Mapping[str, float] | None = None,
+) -> Estimate:
     """`estimate_stratified` of records."""
     data = rated.checked()
-    groups = _groups(shares, data, how.estimand)
+    groups = _groups(data, strata, sizes, shares, how.estimand)
     how = replace(how, interval=_kind(data, how))
     return with_missing(data, how, lambda filled: _stratified(filled, groups, how))
 
@@ -135,15 +134,21 @@ class _Groups:
     N: Floats
 
 
-def _groups(told: Shares, data: Ratings, estimand: str) -> _Groups:
-    sizes, given = told.sizes, told.sizes if told.sizes is not None else told.shares
-    if given is None or (sizes is not None and told.shares is not None):
+def _groups(
+    data: Ratings,
+    strata: ArrayLike,
+    sizes: Mapping[str, float] | None,
+    shares: Mapping[str, float] | None,
+    estimand: str,
+) -> _Groups:
+    given = sizes if sizes is not None else shares
+    if given is None or (sizes is not None and shares is not None):
         raise InputError("give the strata's sizes or their shares (one of them)")
     if sizes is None and estimand == "pool":
         raise InputError("the pool's own mean needs the strata's sizes, not their shares")
     names = tuple(str(name) for name in given)
     values = np.array([number(x, name=f"the size or share of stratum {name!r}", above=0) for name, x in given.items()])
-    text = np.asarray(told.strata).astype(np.str_)
+    text = np.asarray(strata).astype(np.str_)
     if text.shape != (data.rows,):
         raise InputError(f"strata must have one name per item ({data.rows}); got shape {text.shape}")
     number_of = {name: s for s, name in enumerate(names)}

@@ -14,7 +14,7 @@ from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.core.stratified import Shares, stratified, weighted
+from ratewise.core.stratified import stratified, weighted
 from ratewise.errors import InputError, TableError
 from ratewise.learn.calibration import cross_calibrated
 from ratewise.learn.covariates import Covariates, TextColumns
@@ -302,7 +302,7 @@ def estimate_chosen(
         size, rows = argument("pool_size"), rated.pool.rows
         raise InputError(Message(f"{size} is {how.pool_size:g} but the table has {rows} rows; it cannot be smaller"))
     sizes = {name: rows * factor for name, rows in counted.items()}
-    return stratified(rated.items, Shares(names[rated.rows], sizes), replace(how, floor=None)), rated
+    return stratified(rated.items, names[rated.rows], replace(how, floor=None), sizes=sizes), rated
 
 
 def _in_files(
@@ -359,7 +359,7 @@ def whole(
     each = 1.0 if how.pool_size is None else how.pool_size / all_groups.size
     sizes = {name: each * float(np.count_nonzero(all_groups == name)) for name in told}
     found = stratified(
-        rated.part(use), Shares(groups[use].astype(np.str_), sizes), replace(how, interval="auto", floor=None)
+        rated.part(use), groups[use].astype(np.str_), replace(how, interval="auto", floor=None), sizes=sizes
     )
     notes = ["the whole is weighed by the slices' sizes, since they were looked at in other proportions"]
     left = sorted({str(name) for name in np.unique(all_groups.astype(np.str_))} - set(told))

@@ -20,7 +20,7 @@ from ratewise.core.estimate import Estimate, EstimateOptions, estimate_rated, on
 from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Ratings
 from ratewise.core.result import JsonRecord
-from ratewise.core.stratified import Shares, stratified
+from ratewise.core.stratified import stratified
 from ratewise.errors import TableError
 from ratewise.questions.rated import TableColumns, TablePool
 from ratewise.tables import Table
@@ -96,7 +96,7 @@ def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
     if pooled.strata is None:
         found = estimate_rated(pooled.items, how)
     else:
-        found = stratified(pooled.items, Shares(pooled.strata, t.sizes), how)
+        found = stratified(pooled.items, pooled.strata, how, sizes=t.sizes)
     return as_reported(with_known(found, t.known, t.known_mean, t.pool_size), t)
 
 
