@@ -12,7 +12,6 @@ from ratewise.core.draw import (
     DrawPrices,
     LineCounts,
     bin_of,
-    cut_after,
     cut_for_money,
     whole_items,
 )
@@ -22,17 +21,18 @@ LOOK, R = RNG.random(5000), RNG.random(5000)
 LOOK[100:140] = LOOK[100]  # forty items at one place
 RATES = RNG.random(5000) * 0.4
 DRAWN = R < RATES
+BY_NUMBER = DrawPrices(1.0, 0.0)
 ORDER = np.lexsort((R, LOOK))
 
 
 @pytest.mark.parametrize("count", [1, 17, int(np.flatnonzero(ORDER == 100)[0]) + 1, 4999, 5000, 6000])
 def test_so_many_items_are_kept_and_equal_places_go_by_r(count):
-    kept = cut_after(LOOK, R, count).keeps(LOOK, R)
+    kept = cut_for_money(LOOK, R, DRAWN, BY_NUMBER, count).keeps(LOOK, R)
     np.testing.assert_array_equal(np.flatnonzero(kept), np.sort(ORDER[:count]))
 
 
 def test_nobody_and_everyone():
-    assert not cut_after(LOOK, R, 0).keeps(LOOK, R).any()
+    assert not cut_for_money(LOOK, R, DRAWN, BY_NUMBER, 0).keeps(LOOK, R).any()
     assert not NOBODY.keeps(LOOK, R).any()
     assert EVERYONE.keeps(LOOK, R).all()
 
@@ -53,7 +53,7 @@ def one_by_one(prices, money):
 def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, money):
     whole = cut_for_money(LOOK, R, DRAWN, prices, money)
     line = LineCounts.of(LOOK[:2000], R[:2000], RATES[:2000]) + LineCounts.of(LOOK[2000:], R[2000:], RATES[2000:])
-    at = line.bin_for_money(prices, money)
+    at = line.last_bin(prices, money)
     here = bin_of(LOOK) == at
     by_bin = cut_for_money(LOOK[here], R[here], DRAWN[here], prices, money, before=line.before(at))
     right = one_by_one(prices, money)
@@ -64,9 +64,10 @@ def test_money_ends_the_line_as_it_does_one_by_one_whole_or_by_bins(prices, mone
 def test_a_line_knows_the_bin_of_an_item():
     line = LineCounts.of(LOOK, R, RATES)
     for count in (1, 2500, 5000):
-        at = line.bin_after(count)
+        at = line.last_bin(BY_NUMBER, count)
         assert at == bin_of(LOOK)[ORDER[count - 1]]
         assert line.before(at)[0] < count <= line.before(at + 1)[0]
+    assert line.last_bin(BY_NUMBER, 5001) is None
     assert line.items.size == BINS
     assert line.rates.sum() == pytest.approx(RATES.sum())
 

@@ -175,7 +175,7 @@ NOBODY = Cut(-1.0, -1.0)
 
 @dataclass(frozen=True, slots=True)
 class DrawPrices:
-    """Of a weak and of a strong rating."""
+    """Of a weak and of a strong rating; 1 and 0 make a number of items of the money."""
 
     weak: float
     strong: float
@@ -190,16 +190,6 @@ class DrawPrices:
         """
         cost = self.weak * items.astype(np.float64) + self.strong * drawn.astype(np.float64)
         return np.asarray(cost + (self.weak + self.strong) > money * (1 + ROUNDING))
-
-
-def cut_after(look: Floats, r: Floats, count: int) -> Cut:
-    """The cut that keeps so many items, or all where there are fewer."""
-    count = min(count, look.size)
-    if count <= 0:
-        return NOBODY
-    place = float(np.partition(look, count - 1)[count - 1])
-    left = count - int(np.count_nonzero(look < place))
-    return Cut(place, float(np.sort(r[look == place])[left - 1]))
 
 
 def cut_for_money(
@@ -241,14 +231,10 @@ class LineCounts:
     def before(self, at: int) -> tuple[int, int]:
         return int(self.items[:at].sum()), int(self.drawn[:at].sum())
 
-    def bin_after(self, count: int) -> int:
-        """The bin that the item of this number, counted from 1, stands in."""
-        return int(np.searchsorted(np.cumsum(self.items), count))
-
-    def bin_for_money(self, prices: DrawPrices, money: float) -> int:
-        """The first bin after which another item could not be paid; the last one where all can."""
+    def last_bin(self, prices: DrawPrices, money: float) -> int | None:
+        """The first bin after which another item could not be paid; none where all can."""
         stop = prices.beyond(np.cumsum(self.items), np.cumsum(self.drawn), money)
-        return int(np.argmax(stop)) if stop.any() else BINS - 1
+        return int(np.argmax(stop)) if stop.any() else None
 
 
 def bin_of(look: Floats) -> NDArray[np.intp]:

@@ -26,6 +26,7 @@ from ratewise.core.ratings import Mask
 from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison_plan import ComparisonsPlan
 from ratewise.questions.drawing import (
+    BY_NUMBER,
     Drawn,
     DrawnFile,
     DrawRows,
@@ -34,7 +35,7 @@ from ratewise.questions.drawing import (
     Survey,
     added,
     draw_transfer,
-    end_after,
+    end_for,
     in_bin,
     line_ends,
     refuse_drawn,
@@ -154,7 +155,7 @@ def draw_at_random(
             here = np.concatenate([r[bin_of(r) == at] for r in (batch["r"] for batch in spool.batches())])
             return np.stack([here] * 3)
 
-        cut, rate = end_after(line, 0, count, rows_in)[0], count / rows
+        cut, rate = end_for(line, 0, BY_NUMBER, count, rows_in)[0], count / rows
 
         def drawn(piece: Piece) -> dict[str, Floats | Mask]:
             r = spool.read(piece.first, piece.size)["r"]

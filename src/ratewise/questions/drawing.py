@@ -22,7 +22,6 @@ from ratewise.core.draw import (
     DrawPrices,
     LineCounts,
     bin_of,
-    cut_after,
     cut_for_money,
     draw_within,
     uniform,
@@ -239,21 +238,19 @@ def _rates_in(plan: InputPlan, code: NDArray[np.intp], error: Floats) -> Floats:
 
 InBin = Callable[[int, int], Floats]
 """`in_bin` of all rows."""
+BY_NUMBER = DrawPrices(1.0, 0.0)
 _End = tuple[Cut, int, int, float]
 """The last of a line who is looked at; how many are, up to there, and are drawn; and the sum of their rates."""
 
 
-def end_after(line: LineCounts, group: int, count: int, found: InBin) -> _End:
-    """The end after so many items, found by the counts along the line and the rows of the one bin in question."""
-    if count >= line.items.sum():
+def end_for(line: LineCounts, group: int, prices: DrawPrices, money: float, found: InBin) -> _End:
+    """The end before the first item that could not be paid, by the counts along the line and the rows of one bin."""
+    at = line.last_bin(prices, money)
+    if at is None:
         return EVERYONE, int(line.items.sum()), int(line.drawn.sum()), float(line.rates.sum())
-    at = line.bin_after(count)
-    look, r, rates = found(group, at)
-    return _end_at(line, at, cut_after(look, r, count - line.before(at)[0]), look, r, rates)
-
-
-def _end_at(line: LineCounts, at: int, cut: Cut, look: Floats, r: Floats, rates: Floats) -> _End:
-    kept, (items, drawn) = cut.keeps(look, r), line.before(at)
+    (items, drawn), (look, r, rates) = line.before(at), found(group, at)
+    cut = cut_for_money(look, r, np.asarray(r < rates), prices, money, before=(items, drawn))
+    kept = cut.keeps(look, r)
     asked = drawn + int(np.count_nonzero(kept & (r < rates)))
     return cut, items + int(np.count_nonzero(kept)), asked, float(line.rates[:at].sum()) + float(rates[kept].sum())
 
@@ -293,7 +290,8 @@ def line_ends(work: DrawWork, found: Survey, rows_in: InBin) -> LineEnds:
     N = np.array([line.items.sum() for line in found.lines], dtype=np.float64)
     wanted = np.array([whole_items(stratum.items) for stratum in inputs.strata], dtype=np.float64)
     T = np.minimum(np.maximum(wanted, 2), N)
-    each = [end_after(line, g, int(T[g]), rows_in) for g, line in enumerate(found.lines)]
+    most = np.where(T < N, T, math.inf)
+    each = [end_for(line, g, BY_NUMBER, most[g], rows_in) for g, line in enumerate(found.lines)]
     weights = np.asarray(N / N.sum() * T.sum() / np.maximum(T, 1))  # W_s T/T_s
     notes = _short([stratum.name for stratum in inputs.strata], N, wanted)
     return LineEnds.of(each, int(T.sum()), work.rows, weights=weights, notes=notes)
@@ -306,12 +304,9 @@ def one_line_end(
     planned, prices, budget = rows, prices_of(plan), plan.budget
     if within_budget and plan.policy != "base" and whole_items(plan.items) < rows:
         planned = int(whole_items(plan.items))
-    end = end_after(line, 0, planned, rows_in)
+    end = end_for(line, 0, BY_NUMBER, planned if planned < rows else math.inf, rows_in)
     if within_budget and budget is not None and prices.cost(planned, end[2]) > budget * (1 + ROUNDING):
-        at = line.bin_for_money(prices, budget)  # before the first item whose two ratings could not both be paid
-        look, r, rates = rows_in(0, at)
-        cut = cut_for_money(look, r, np.asarray(r < rates), prices, budget, before=line.before(at))
-        end = _end_at(line, at, cut, look, r, rates)
+        end = end_for(line, 0, prices, budget, rows_in)
     return LineEnds.of([end], planned, rows)
 
 
