@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from ratewise.raters.people import hourly_prices
+from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import Hourly, to_units
 
 PAY = Hourly(to_units(Decimal(36)), most=300.0, expected=60.0)  # a cent a second
@@ -28,10 +28,9 @@ def test_answers_are_paid_each_for_its_time():
 @pytest.mark.parametrize("hour", ["30", "0.01", "17.37", "999999"])
 @pytest.mark.parametrize("most", [0.1, 7.0, 77.77, 300.0])
 def test_the_most_that_is_paid_is_what_is_held(hour, most):
-    keys = {"kind": "people", "per_hour": Decimal(hour), "answer_seconds": most / 3, "most_seconds": most, "votes": 3}
-    expected, held = hourly_prices(keys)
+    paid = {"per_hour": Decimal(hour), "answer_seconds": most / 3, "most_seconds": most, "votes": 3}
+    expected, held = PeopleSettings(name="r", kind="people", **paid).hourly
     pay = Hourly(to_units(Decimal(hour)), most, most / 3)
     assert pay.pay([most, 1e9, most]) == to_units(held)
     assert pay.pay([None] * 3) == to_units(expected)
-    assert hourly_prices({"kind": "people", "votes": 3}) is None
-    assert hourly_prices({**keys, "kind": "trained"}) is None  # whose hours are a machine's
+    assert PeopleSettings(name="r", kind="people", votes=3).hourly is None

@@ -1,6 +1,7 @@
 """What paying comes to, without a database."""
 
-from ratewise.store.queue import Claim, Outcome, settlement
+from ratewise.store.ledger import settlement
+from ratewise.store.queue import Claim, Outcome
 
 
 def claim(position=4, attempt=1):

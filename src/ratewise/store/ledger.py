@@ -5,7 +5,8 @@ one place, `settle`.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import sqlalchemy as sa
@@ -29,7 +30,6 @@ from ratewise.store.queue import (
     Outcome,
     fits,
     now,
-    settlement,
 )
 
 KNOWN = "was there already"
@@ -143,6 +143,39 @@ def ask(connection: sa.Connection, positions: Sequence[int], steps: Sequence[int
     rows = [{"position": p, "step": s, "state": OPEN, "attempts": 0} for p, s, _ in asked]
     chain.insert(connection, "ratings", rows)
     write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
+
+
+@dataclass(slots=True)
+class Settlement:
+    """Ledger entries, questions that are done, those to be asked again, and the change of the sums."""
+
+    entries: list[Entry] = field(default_factory=list)
+    done: list[Outcome] = field(default_factory=list)
+    again: list[Outcome] = field(default_factory=list)
+    reserved: int = 0
+    spent: int = 0
+
+
+def settlement(outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None) -> Settlement:
+    """What outcomes do; `held` is the money of attempts that are still open, all else is settled already.
+
+    A failed attempt is followed by another if the limits hold it once this one is paid; `bound` is spent or reserved.
+    """
+    out = Settlement()
+    for o in outcomes:
+        c = o.claim
+        if (c.position, c.step, c.attempt) not in held:
+            continue
+        out.entries.append(("settle", c.position, c.step, c.attempt, o.paid))
+        out.reserved -= held[c.position, c.step, c.attempt]
+        out.spent += o.paid
+        if o.again is not None and fits(bound + out.reserved + out.spent, o.again, *limits):
+            out.entries.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
+            out.reserved += o.again
+            out.again.append(o)
+        else:
+            out.done.append(o)
+    return out
 
 
 def settle(

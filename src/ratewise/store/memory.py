@@ -1,4 +1,4 @@
-"""The queue in memory: for tests, rehearsals and simulations. Its methods do on arrays what those of `Store` do."""
+"""The queue in memory, for rehearsals: its methods do on arrays what those of `Store` do. No call fails here."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,6 @@ from ratewise.store.queue import (
     RoundRow,
     Units,
     fits,
-    settlement,
 )
 from ratewise.store.store import Store
 
@@ -41,7 +40,6 @@ class MemoryQueue:
         self.values: Floats = np.full(shape, np.nan)
         self.doubts: Floats = np.full(shape, np.nan)
         self.states = np.full(shape, _UNASKED, dtype=np.int8)
-        self.attempts = np.zeros(shape, dtype=np.int64)  # failed ones
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
         self.rates: Floats = np.ones((n, later_raters))
         self.selected: Mask = np.zeros((n, later_raters), dtype=np.bool_)
@@ -70,13 +68,7 @@ class MemoryQueue:
         return self._reserved, self._spent
 
     def failed_before(self, position: int) -> int:
-        if not self.attempts.any():
-            return 0
-        return sum(
-            amount
-            for kind, p, step, attempt, amount in self.ledger
-            if kind == "settle" and p < position and attempt is not None and attempt <= self.attempts[p, step]
-        )
+        return 0
 
     def settled_before(self, position: int) -> int:
         return sum(amount for kind, p, *_, amount in self.ledger if kind == "settle" and p < position)
@@ -144,9 +136,7 @@ class MemoryQueue:
             self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
         if new.known is not None:
             rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
-            last = new.end - 1
-            asked = [(Claim(int(new.first + i), last, 1, str(new.first + i), "{}", None), new.known[i]) for i in rows]
-            self.settle([Outcome(claim, 0, float(value), "was there already") for claim, value in asked], None)
+            self._settle(new.first + rows, np.full(rows.size, new.end - 1), new.known[rows], np.zeros_like(rows))
         return True
 
     def draw_again(self, number: int, look: int, new: AgainRows, budget: int | None) -> bool:
@@ -198,69 +188,43 @@ class MemoryQueue:
         )  # fmt: skip
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
-        free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))
-        fresh = free[self.attempts[free, step] == 0]
-        chosen = (fresh if fresh.size else free)[:limit]
-        self.workers[chosen, step] = worker
-        return [Claim(p, step, int(self.attempts[p, step]) + 1, str(p), "{}", None) for p in chosen.tolist()]
+        free = np.flatnonzero((self.states[:, step] == OPEN) & (self.workers[:, step] == 0))[:limit]
+        self.workers[free, step] = worker
+        return [Claim(p, step, 1, str(p), "{}", None) for p in free.tolist()]
 
-    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
-        found = settlement(outcomes, self._open_attempts(outcomes), self._reserved + self._spent, budget)
-        for o in (*found.done, *found.again):
-            p, s = o.claim.position, o.claim.step
-            self.attempts[p, s] += o.failed
-            self._held[p, s] = 0
-        for o in found.done:
-            self._write(o.claim.position, o.claim.step, o.value)
-            if o.doubt is not None:
-                self.doubts[o.claim.position, o.claim.step] = o.doubt
-        for o in found.again:
-            assert o.again is not None
-            self._held[o.claim.position, o.claim.step] = o.again
-            if for_anyone:
-                self.workers[o.claim.position, o.claim.step] = 0
-        self.ledger += found.entries
-        self._reserved, self._spent = self._reserved + found.reserved, self._spent + found.spent
-        return found.again
+    def settle(self, outcomes: Sequence[Outcome], budget: int | None) -> list[Outcome]:
+        for o in outcomes:
+            p, s = np.array([o.claim.position]), np.array([o.claim.step])
+            if self.states[p, s] == OPEN:
+                self._settle(p, s, np.array([np.nan if o.value is None else o.value]), np.array([o.paid]))
+                self.doubts[p, s] = np.nan if o.doubt is None else o.doubt
+        return []
 
     def give_up(self, reason: str) -> int:
         p, s = np.nonzero((self.states == OPEN) & (self.workers == 0))
-        questions = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), strict=True)
-        note = f"given up: {reason}"
-        self.settle([Outcome(Claim(*q, str(q[0]), "{}", None), 0, note=note) for q in questions], None)
+        self._settle(p, s, np.full(p.size, np.nan), np.zeros_like(p))
         return int(p.size)
-
-    def _open_attempts(self, outcomes: Sequence[Outcome]) -> dict[tuple[int, int, int], int]:
-        claims = [(o.claim.position, o.claim.step, o.claim.attempt) for o in outcomes]
-        return {
-            (p, s, a): int(self._held[p, s])
-            for p, s, a in claims
-            if self.states[p, s] == OPEN and self.attempts[p, s] + 1 == a
-        }
-
-    def _write(self, position: int, step: int, value: float | None) -> None:
-        self._open[step] -= 1
-        self.states[position, step] = MISSING if value is None else ANSWERED
-        self.values[position, step] = np.nan if value is None else value
-        self.workers[position, step] = 0
 
     def answer_all(self, ratings: Floats, steps: int | None = None, *, doubts: Floats | None = None) -> None:
         """Everyone answers what is open, each at the price reserved; `ratings` is items × steps, NaN for no answer.
 
         With `steps`, only the first so many raters do. With `doubts`, they say how unsure they are.
         """
-        if not self._open[:steps].any():
-            return
-        p, s = np.nonzero(self.states[:, :steps] == OPEN)
-        self._open[:steps] = 0
-        said, paid = ratings[p, s], self._held[p, s]
-        self.states[p, s] = np.where(np.isnan(said), MISSING, ANSWERED)
-        self.values[p, s], self.workers[p, s], self._held[p, s] = said, 0, 0
-        if doubts is not None:
-            self.doubts[p, s] = doubts[p, s]
-        rows = zip(p.tolist(), s.tolist(), (self.attempts[p, s] + 1).tolist(), paid.tolist(), strict=True)
-        self.ledger += [("settle", *row) for row in rows]
-        self._reserved, self._spent = self._reserved - total(paid), self._spent + total(paid)
+        if self._open[:steps].any():
+            p, s = np.nonzero(self.states[:, :steps] == OPEN)
+            self._settle(p, s, ratings[p, s], self._held[p, s])
+            if doubts is not None:
+                self.doubts[p, s] = doubts[p, s]
+
+    def _settle(self, positions: Units, steps: Units, values: Floats, paid: Units) -> None:
+        """Write answers down, NaN for one that will not come, and pay."""
+        here = positions, steps
+        self._reserved, self._spent = self._reserved - total(self._held[here]), self._spent + total(paid)
+        self._open -= np.bincount(steps, minlength=self._open.size)
+        self.states[here] = np.where(np.isnan(values), MISSING, ANSWERED)
+        self.values[here], self.workers[here], self._held[here] = values, 0, 0
+        rows = zip(positions.tolist(), steps.tolist(), paid.tolist(), strict=True)
+        self.ledger += [("settle", p, s, 1, amount) for p, s, amount in rows]
 
 
 PlanningQueue = Store | MemoryQueue  # what keeps rounds, batches, draws and sums for the planner

@@ -2,8 +2,7 @@
 database (`store`) and the one of arrays (`memory`).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -161,39 +160,6 @@ Entry = tuple[str, int, int | None, int | None, int]  # (kind, position, step, a
 Attempt = tuple[int, int, int]  # (position, step, attempt)
 
 
-@dataclass(slots=True)
-class Settlement:
-    """Ledger entries, questions that are done, those to be asked again, and the change of the sums."""
-
-    entries: list[Entry] = field(default_factory=list)
-    done: list[Outcome] = field(default_factory=list)
-    again: list[Outcome] = field(default_factory=list)
-    reserved: int = 0
-    spent: int = 0
-
-
 def fits(bound: int, more: int, *limits: int | None) -> bool:
     """Whether so much more may be bound: within every limit that is given, and within what a campaign can count."""
     return all(bound + more <= limit for limit in (*limits, MOST) if limit is not None)
-
-
-def settlement(outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None) -> Settlement:
-    """What outcomes do; `held` is the money of attempts that are still open, all else is settled already.
-
-    A failed attempt is followed by another if the limits hold it once this one is paid; `bound` is spent or reserved.
-    """
-    out = Settlement()
-    for o in outcomes:
-        c = o.claim
-        if (c.position, c.step, c.attempt) not in held:
-            continue
-        out.entries.append(("settle", c.position, c.step, c.attempt, o.paid))
-        out.reserved -= held[c.position, c.step, c.attempt]
-        out.spent += o.paid
-        if o.again is not None and fits(bound + out.reserved + out.spent, o.again, *limits):
-            out.entries.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
-            out.reserved += o.again
-            out.again.append(o)
-        else:
-            out.done.append(o)
-    return out
