@@ -130,7 +130,6 @@ def _in_words(status: Status) -> str:
 
 
 def _facts(now: Snapshot, made: datetime) -> FactTable:
-    """When, from what, by which draws."""
     spec, goal, scale = now.spec, now.spec.goal, now.spec.scale
     goals = [f"budget {goal.budget:f}"] if goal.budget is not None else []
     goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
@@ -202,7 +201,6 @@ def _pictures(now: Snapshot) -> list[Part]:
 
 
 def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
-    """A table for each column of slices."""
     found, parts = findings.slices(now, columns), list[Part]()
     for column in dict.fromkeys(one.column for one in found):
         titles = (column, "items", "strong ratings", "estimate", f"{now.spec.level:.0%} interval")
@@ -239,7 +237,6 @@ def _differences(now: Snapshot) -> list[Part]:
 
 
 def _outlook(now: Snapshot) -> list[Part]:
-    """Money against the interval to expect."""
     points = now.spec.scale.kind in {"binary", "pairwise"}
     rows = [
         (

@@ -64,7 +64,6 @@ class Speed:
 
 
 def _left(status: Status, rate: float) -> float:
-    """Seconds until every item is looked at and has a label, at this rate."""
     return (2 * status.pool - status.looked - status.labels) / rate
 
 

@@ -189,7 +189,6 @@ def _agrees(one: Annotator) -> str:
 
 
 def _agreement(found: AnnotatorAgreement) -> str:
-    """How far people agree, in a sentence."""
     if found.percent is None:
         return (
             "How far people agree is not known: no two of them have rated the same item (votes = 2 or more; of two who "

@@ -107,7 +107,6 @@ class Accounts:
         return None if row is None else Session(row[0], bool(row[1]), row[2])
 
     def sign_out(self, secret: str) -> None:
-        """End a session."""
         with self.store.writing() as connection:
             q.deletion("sessions", ("token",)).change(connection, token=hashed(secret))
 

@@ -121,7 +121,6 @@ def _translated(error: Exception, shown: str) -> StoreError:
 
 
 def _code(cause: object) -> int | str | None:
-    """What the database itself calls the error."""
     if isinstance(cause, sqlite3.Error):
         code: int | None = getattr(cause, "sqlite_errorcode", None)
         return None if code is None else code & 0xFF

@@ -16,7 +16,8 @@ estimate is made of. Checks and repeats are paid like answers.
 import secrets
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal, cast
@@ -166,6 +167,13 @@ class Desk:
     store: Store
     clock: Callable[[], float] = time.time
 
+    @contextmanager
+    def _turn(self) -> Iterator[sa.Connection]:
+        """A transaction that writes when all others have: one person after the other."""
+        with self.store.writing() as connection:
+            chain.take_turn(connection)
+            yield connection
+
     # By the question
 
     def lease(self, person: str, step: int, terms: LeaseTerms) -> Lease | None:
@@ -173,8 +181,7 @@ class Desk:
 
         No more people have a question in hand than it takes votes, and nobody gets one twice.
         """
-        with self.store.writing() as connection:
-            chain.take_turn(connection)  # one after the other
+        with self._turn() as connection:
             found = self._first(connection, person, step, terms)
             return None if found is None else self._lend(connection, found, person, terms.seconds)
 
@@ -199,8 +206,7 @@ class Desk:
 
         Until then the same person may answer again, which replaces what they said.
         """
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             now_open = _open(connection, claim.position, claim.step)
             if now_open is None or now_open.attempt != claim.attempt:
                 return "was settled before"
@@ -219,7 +225,6 @@ class Desk:
         return {str(item): value for item, value in self.store.read(q.SETTLED.all, step=step)}
 
     def votes(self, claim: Claim) -> list[Vote]:
-        """What was said to a question so far, in order."""
         return self.store.read(_votes, claim)
 
     def taken(self, step: int) -> dict[int, int]:
@@ -240,8 +245,7 @@ class Desk:
 
         What they skipped comes last. One that so many were given without an answer is given up, and missing.
         """
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             found = self._first(connection, person, step, terms)
             while found is not None and not self._has_tries(connection, found, tries):
                 gone = Outcome(found, 0, note=f"given up: {tries} were given it, none answered")
@@ -270,8 +274,7 @@ class Desk:
 
     def skip(self, person: str, key: str) -> Taken:
         """Leave the question to others; this person gets it again when nothing else is left."""
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             row = _row(connection, person, key)
             if row is None:
                 return "unknown"
@@ -283,8 +286,7 @@ class Desk:
 
     def answer_key(self, key: str, said: Vote, *, price: Price, rule: Rule) -> Taken:
         """Take an answer: the same again changes nothing, another one to an answered key is refused."""
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             row = _row(connection, said.annotator, key)
             if row is None:
                 return "unknown"
@@ -306,8 +308,7 @@ class Desk:
 
         None where it is too late: when the round is closed, or when somebody was drawn by the answer.
         """
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             found = q.LAST_ANSWERED.first(connection, person=person)
             if found is None:
                 return None
@@ -361,8 +362,7 @@ class Desk:
         Checks and repeats come only where a question of the campaign could come instead, and at their price all of them
         cost no more than `most`; None: no limit.
         """
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             rows = _given(connection, person, step)
             held = next((row for row in rows if row.what is not None and row.state == "open"), None)
             if held is not None:
@@ -396,8 +396,7 @@ class Desk:
 
     def answer_check(self, key: str, said: Vote, *, agrees: bool | None, price: int) -> Taken:
         """Take what is said to a question that is no vote, once; answers as `answer_key` does."""
-        with self.store.writing() as connection:
-            chain.take_turn(connection)
+        with self._turn() as connection:
             row = _row(connection, said.annotator, key)
             if row is None or row.what is None:
                 return "unknown"
@@ -491,7 +490,6 @@ class Desk:
 
 
 def _open(connection: sa.Connection, /, position: int, step: int) -> Claim | None:
-    """A question that is open; None where it is not."""
     return next(iter(sql.claims(connection, q.CLAIM, position=position, step=step)), None)
 
 
@@ -501,7 +499,6 @@ def _votes(connection: sa.Connection, /, claim: Claim) -> list[Vote]:
 
 
 def _unsay(connection: sa.Connection, claim: Claim, person: str) -> None:
-    """Take out what this person said to the question."""
     chain.delete(connection, "answers", {"position": claim.position, "step": claim.step, "annotator": person})
 
 

@@ -212,7 +212,6 @@ def held_money(connection: sa.Connection, asked: Sequence[Claim]) -> dict[Attemp
 
 
 def _answers(done: Sequence[Outcome]) -> list[dict[str, object]]:
-    """Rows of questions that are answered, or have no answer."""
     at, doubted = now(), any(o.doubt is not None for o in done)
     return [
         {

@@ -32,7 +32,6 @@ class Query:
         self._texts = {"sqlite": listed, "postgresql": named}
 
     def all(self, connection: sa.Connection, /, **values: Any) -> list[Row]:
-        """All rows."""
         found: list[Row] = self._run(connection, values).fetchall()
         return found
 
@@ -47,11 +46,9 @@ class Query:
         return None if row is None else row[0]
 
     def column(self, connection: sa.Connection, /, **values: Any) -> list[Any]:
-        """The first column of all rows."""
         return [row[0] for row in self.all(connection, **values)]
 
     def change(self, connection: sa.Connection, /, **values: Any) -> int:
-        """How many rows were changed."""
         return int(self._run(connection, values).rowcount)
 
     def many(self, connection: sa.Connection, rows: Sequence[Values]) -> None:
@@ -77,7 +74,6 @@ class Query:
 
 
 def _driver_error(connection: sa.Connection) -> type[Exception]:
-    """What the driver raises."""
     found: type[Exception] = connection.dialect.dbapi.Error  # type: ignore[union-attr]
     return found
 

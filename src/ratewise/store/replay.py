@@ -252,7 +252,6 @@ def _walked(
 
 
 def _items(connection: sa.Connection, recorded: list[tuple[int, list[str]]], out: Checked) -> None:
-    """Check that the rows are those that were loaded."""
     if len(recorded) != 1 or recorded[0][0] != chain.ITEMS_EACH:
         out.problems.append("the record does not say once which items were loaded")
         return

@@ -36,7 +36,6 @@ class Rescued:
         return asdict(self)
 
     def summary(self) -> str:
-        """Lines for people."""
         counted = ", ".join(f"{self.saved.get(name, 0):,} {words}" for name, words in _WORDS.items())
         lines = [f"saved: {counted}; {self.from_record:,} rows of them out of the record alone"]
         if self.answers:

@@ -134,7 +134,6 @@ class Store:
             raise
 
     def damage(self) -> list[str]:
-        """What the database finds wrong with its own files."""
         with told(self.database.shown):
             return self.database.damage()
 
@@ -173,7 +172,6 @@ class Store:
                 chain.seal(connection)
 
     def close(self) -> None:
-        """Give locks and connections back."""
         self.database.leave()
 
     # Facts and notes
@@ -189,7 +187,6 @@ class Store:
             sql.set_meta(connection, key, value)
 
     def note(self, text: str) -> None:
-        """Add a note for users."""
         with self.writing() as connection:
             chain.insert(connection, "events", [{"at": now(), "text": text[:_LONGEST_NOTE]}])
 
@@ -198,7 +195,6 @@ class Store:
         return [(at, text) for at, text in self.read(q.NOTES.all)]
 
     def head(self) -> str:
-        """Digest of everything written so far."""
         return self.read(chain.last).head
 
     # Taking part
@@ -230,12 +226,10 @@ class Store:
         return number
 
     def leads(self) -> bool:
-        """Whether this process plans."""
         with told(self.database.shown):
             return self.database.lead()
 
     def running(self) -> bool:
-        """Whether some process plans."""
         with told(self.database.shown):
             return self.database.running()
 
@@ -253,7 +247,6 @@ class Store:
                 sql.set_meta(connection, LEADER, None)
 
     def let_go(self, workers: Sequence[int]) -> None:
-        """Free the questions of these workers, which are dead or do not know it."""
         with self.writing() as connection:
             q.FREE_WORKERS.change(connection, workers=list(workers))
 
@@ -342,7 +335,6 @@ class Store:
         return True
 
     def batches(self, number: int) -> tuple[Batch, ...]:
-        """What a round has taken up."""
         rows = self.read(q.BATCHES.all, number=number)
         return tuple(Batch(first, end, bool(drawn), cost, steps) for first, end, drawn, cost, steps in rows)
 
@@ -351,7 +343,6 @@ class Store:
         return self.read(q.REFIT_ROUNDS.column)
 
     def refit(self, number: int) -> Refit:
-        """The refit after so many closed rounds."""
         ((labels, packed),) = self.read(q.REFIT.all, round=number)
         try:
             predictions = np.frombuffer(base64.b64decode(packed, validate=True), dtype="<f4").astype(np.float64)

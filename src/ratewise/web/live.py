@@ -111,13 +111,11 @@ def _history(now: Snapshot) -> list[dict[str, Any]]:
 
 
 def _judge(now: Snapshot) -> list[str]:
-    """What the labels say of the weak rater."""
     found = now.diagnosis
     return [*judge_and_people(now), *(() if found is None else found.words())]
 
 
 def _outlook(now: Snapshot) -> str:
-    """What the rest of the money is expected to buy."""
     status, price, said = now.status, now.spec.strong.price, []
     if status.ended is not None:
         return ""

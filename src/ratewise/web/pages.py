@@ -74,7 +74,6 @@ class Pages:
         return "/live" if watches else "/"
 
     def sign_out(self, request: Request) -> Response:
-        """End this session."""
         session = session_of(request, self.service)
         check_csrf(request, session)
         with self.service.turn():
@@ -93,7 +92,6 @@ class Pages:
         return FileResponse(found)
 
     def health(self, _: Request) -> Response:
-        """Whether the store can be read."""
         self.service.labelling.store.meta("version")
         return PlainTextResponse("ok\n")
 

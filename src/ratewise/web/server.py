@@ -117,7 +117,6 @@ class _Server(uvicorn.Server):
         self._closing = closing
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ctrl-C, or another signal to end."""
         self._closing.set()
         super().handle_exit(sig, frame)
 

@@ -50,7 +50,6 @@ class Limiter:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def allows(self, address: str) -> bool:
-        """Whether this address may try now."""
         with self._lock:
             return len(self._recent(address)) < self.tries
 
@@ -88,7 +87,6 @@ class Service:
 
     @property
     def folder(self) -> Path:
-        """Where images are found."""
         return self.labelling.spec.folder
 
 
@@ -103,7 +101,6 @@ class RefusedError(Exception):
         self.status, self.reason = status, reason
 
     def response(self) -> Response:
-        """The error as JSON."""
         return JSONResponse({"error": self.reason}, status_code=self.status)
 
 
