@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.status import Status
-from ratewise.report.status import Speed
+from ratewise.report.status import speed_words
 
 START = Status(
     name="c", campaign="x", ended=None, pool=1000, looked=0, rounds=0, budget=Decimal(100), spent=Decimal(0),
@@ -24,6 +24,6 @@ START = Status(
 )
 def test_the_speed_and_what_is_left(seconds, looked, spent, said):
     times = iter([100.0, 100.0 + seconds])
-    speed = Speed(lambda: next(times))
-    assert speed.words(START) == ""
-    assert speed.words(replace(START, looked=looked, spent=Decimal(spent))) == said
+    speed = speed_words(lambda: next(times))
+    assert speed(START) == ""
+    assert speed(replace(START, looked=looked, spent=Decimal(spent))) == said

@@ -51,42 +51,41 @@ def test_everyone_gets_a_question_of_their_own_until_there_are_none(desk):
 
 
 def demand(desk, votes=1):
-    found = desk.store.demand(1, votes, desk.clock())
-    return found.free, found.people, found.waiting, found.short
+    """How many people are short of questions."""
+    return desk.store.demand(1, votes, desk.clock())
 
 
 def test_people_are_short_of_questions_before_the_last_one_is_taken_and_one_alone_never_is(desk):
-    assert demand(desk) == (4, 0, 0, False)
-    for free, person in ((3, "ann"), (2, "bob"), (1, "cid")):
+    assert demand(desk) == 0
+    for short, person in ((0, "ann"), (0, "bob"), (3, "cid")):  # then one is free, and three will want one
         desk.lease(person, 1, LeaseTerms(60))
-        assert demand(desk)[0] == free
-    assert demand(desk) == (1, 3, 0, True)  # one is free, and three will want one
+        assert demand(desk) == short
     desk.clock.now += 61
-    assert demand(desk) == (4, 0, 0, False)  # all of them left
+    assert demand(desk) == 0  # all of them left
     got = [desk.lease(person, 1, LeaseTerms(60)) for person in ("ann", "bob", "cid", "dot")]
     assert desk.lease("eve", 1, LeaseTerms(60)) is None
-    assert demand(desk) == (0, 5, 1, True)
+    assert demand(desk) == 5
     assert desk.store.in_hand() == set()  # by this clock, which is not the wall's
     for lease in got[1:]:
         desk.answer(lease.claim, Vote(lease.holder, 1.0), price=10)
-    assert demand(desk) == (0, 2, 1, True)  # ann has the last one, and eve waits
+    assert demand(desk) == 2  # ann has the last one, and eve waits
     desk.clock.now += 11
-    assert demand(desk) == (0, 1, 0, False)  # eve went away
+    assert demand(desk) == 0  # eve went away
     desk.answer(got[0].claim, Vote("ann", 1.0), price=10)
-    assert demand(desk) == (0, 0, 0, False)
+    assert demand(desk) == 0
 
 
 def test_with_several_votes_one_waits_who_has_said_what_they_can(desk):
     for _ in range(4):
         lease = desk.lease("ann", 1, LeaseTerms(60, votes=2))
         desk.answer(lease.claim, Vote("ann", 1.0), rule=median_of(2))
-    assert demand(desk, votes=2) == (4, 0, 0, False)
+    assert demand(desk, votes=2) == 0
     assert desk.lease("ann", 1, LeaseTerms(60, votes=2)) is None
-    assert demand(desk, votes=2) == (4, 1, 1, True)
+    assert demand(desk, votes=2) == 1
     bob = desk.lease("bob", 1, LeaseTerms(60, votes=2))
-    assert demand(desk, votes=2) == (3, 2, 1, True)
+    assert demand(desk, votes=2) == 2
     desk.clock.now += 11
-    assert demand(desk, votes=2) == (3, 1, 0, False)
+    assert demand(desk, votes=2) == 0
     assert desk.answer(bob.claim, Vote("bob", 1.0), rule=median_of(2)) == "settled"
 
 

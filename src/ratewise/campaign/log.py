@@ -67,13 +67,13 @@ class Reader:
             return state
         if not opened[-1].drawn or state.weak_open:
             return state
-        demand = self.queue.demand(last, self.terms.votes, at)
-        if not demand.short:
+        people = self.queue.demand(last, self.terms.votes, at)
+        if not people:
             return state
         out = sum(each.cost for each in opened)
         ahead = replace(
             state, history=self.with_open(self.history, opened), opened=(),
-            closed=self.history, out=out, people=demand.people,
+            closed=self.history, out=out, people=people,
             spent=self._of_history("settled", self.queue.settled_before) + out,
         )  # fmt: skip
         return replace(state, ahead=ahead)

@@ -154,12 +154,12 @@ def live(*, quiet: bool) -> "Iterator[Callable[[Status], None] | None]":
     from rich.text import Text
 
     from ratewise.cli.visible import console
-    from ratewise.report.status import Speed
+    from ratewise.report.status import speed_words
     from ratewise.report.terminal import as_text
 
-    speed = Speed()
+    speed = speed_words()
     with Live(console=console(stderr=True), transient=True, refresh_per_second=4) as shown:
-        yield lambda found: shown.update(Group(as_text(found.document(running=True)), Text(speed.words(found))))
+        yield lambda found: shown.update(Group(as_text(found.document(running=True)), Text(speed(found))))
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import math
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import RenderableType
@@ -42,25 +41,24 @@ def look_parts(now: Snapshot, *, reason: str = "") -> list[Part]:
 # How fast it goes
 
 
-@dataclass(slots=True)
-class Speed:
-    """Compares each status with the first one that it saw."""
+def speed_words(clock: Callable[[], float] = time.monotonic) -> Callable[[Status], str]:
+    """Tells of each status how fast it went since the first; nothing in the first seconds and where nothing moves."""
+    first: tuple[float, int, float] | None = None  # (when, ratings, spent)
 
-    clock: Callable[[], float] = time.monotonic
-    _first: tuple[float, int, float] | None = field(init=False, default=None)  # (when, ratings, spent)
-
-    def words(self, status: Status) -> str:
-        """The speed in words; empty in the first seconds and where nothing moves."""
-        now, ratings, spent = self.clock(), status.looked + status.labels, float(status.spent)
-        if self._first is None or self._first[1] > ratings:
-            self._first = now, ratings, spent
-        seconds, more = now - self._first[0], ratings - self._first[1]
+    def words(status: Status) -> str:
+        nonlocal first
+        now, ratings, spent = clock(), status.looked + status.labels, float(status.spent)
+        if first is None or first[1] > ratings:
+            first = now, ratings, spent
+        seconds, more = now - first[0], ratings - first[1]
         if seconds < _FEWEST or more <= 0:
             return ""
-        paid = (spent - self._first[2]) / seconds
+        paid = (spent - first[2]) / seconds
         left = min(_left(status, more / seconds), _money_left(status, paid))
         said = f"{60 * more / seconds:,.0f} items and labels a minute, {60 * paid:,.4g} of money a minute"
         return said if math.isinf(left) else f"{said}; at most about {_span(left)} left"
+
+    return words
 
 
 def _left(status: Status, rate: float) -> float:

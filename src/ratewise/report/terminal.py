@@ -1,7 +1,6 @@
 """Results as text for terminals of any width: tables leave columns out, then cut names; numbers never are."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -48,11 +47,11 @@ def _shown(part: Part) -> RenderableType:
             return Text()
 
 
-@dataclass(frozen=True, slots=True)
 class TerminalTable:
     """Rows under columns, as wide as they need to be and no wider than the terminal."""
 
-    grid: DataTable
+    def __init__(self, grid: DataTable) -> None:
+        self.grid = grid
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What fits into the terminal, and which columns do not."""

@@ -13,7 +13,6 @@ from ratewise.store.queue import (
     AgainRows,
     Batch,
     Claim,
-    Demand,
     Entry,
     Floats,
     ItemRows,
@@ -25,6 +24,7 @@ from ratewise.store.queue import (
     RoundRow,
     Units,
     fits,
+    people_short,
 )
 from ratewise.store.store import Store
 
@@ -172,12 +172,12 @@ class MemoryQueue:
             return dict(enumerate(self._open.tolist()))
         return dict(enumerate(np.count_nonzero(self.states[:before] == OPEN, axis=0).tolist()))
 
-    def demand(self, step: int, votes: int, at: float) -> Demand:
-        """What people want of a step; here each question takes one vote, and workers are the people."""
+    def demand(self, step: int, votes: int, at: float) -> int:
+        """Here each question takes one vote, and workers are the people."""
         asked = self.states[:, step] == OPEN
         at_work = set(self.workers[asked, step].tolist()) - {0}
         free = int(np.count_nonzero(asked & (self.workers[:, step] == 0)))
-        return Demand(free, len(at_work | self.waiting), 0 if free else len(self.waiting - at_work))
+        return people_short(free, len(at_work | self.waiting), 0 if free else len(self.waiting - at_work))
 
     def item_rows(self, first: int, end: int, later_raters: int) -> ItemRows:
         assert later_raters == self.rates.shape[1]

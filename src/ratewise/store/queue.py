@@ -68,23 +68,6 @@ class RoundRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """What people want of a step now: questions that nobody has in hand, people at work, and people left without."""
-
-    free: int
-    people: int  # with a question in hand, or left without
-    waiting: int = 0  # who asked for a question and got none, and for whom none is free now
-
-    @property
-    def short(self) -> bool:
-        """Whether somebody has nothing to do, or will when the others have taken what is free.
-
-        One person alone is never short before all is answered: then nothing is gained by going on without it.
-        """
-        return self.waiting > 0 or self.free < self.people - 1
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Items from `first` to before `end`; cost is the worst of what was asked for or may be."""
 
@@ -163,3 +146,12 @@ Attempt = tuple[int, int, int]  # (position, step, attempt)
 def fits(bound: int, more: int, *limits: int | None) -> bool:
     """Whether so much more may be bound: within every limit that is given, and within what a campaign can count."""
     return all(bound + more <= limit for limit in (*limits, MOST) if limit is not None)
+
+
+def people_short(free: int, people: int, waiting: int) -> int:
+    """How many people there are, at work or `waiting`, where they are short of questions, of which so many are free.
+
+    They are where somebody has nothing to do, or will when the others have taken what is free; else it is 0. One person
+    alone is never short before all is answered: then nothing is gained by going on without it.
+    """
+    return people if waiting > 0 or free < people - 1 else 0

@@ -33,7 +33,6 @@ from ratewise.store.queue import (
     AgainRows,
     Batch,
     Claim,
-    Demand,
     ItemRows,
     NewBatch,
     NewDraws,
@@ -41,6 +40,7 @@ from ratewise.store.queue import (
     Refit,
     RoundRow,
     now,
+    people_short,
 )
 from ratewise.store.sqlite import LEADER, is_alive, this_process
 
@@ -446,10 +446,10 @@ class Store:
         """
         return dict(self.read(q.OPEN_BY_STEP.all) if before is None else self.read(q.OPEN_BEFORE.all, before=before))
 
-    def demand(self, step: int, votes: int, at: float) -> Demand:
-        """What people want of a step at this time, in seconds since 1970; each question takes so many votes."""
+    def demand(self, step: int, votes: int, at: float) -> int:
+        """How many people there are, where they are short of a step's questions, else 0; each takes so many votes."""
         ((asked, answered, lent, people, waiting),) = self.read(q.DEMAND.all, step=step, at=at, votes=votes)
-        return Demand(max(votes * asked - answered - lent, 0), people, waiting)
+        return people_short(max(votes * asked - answered - lent, 0), people, waiting)
 
     def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
         """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last.
