@@ -50,6 +50,10 @@ def test_everyone_gets_a_question_of_their_own_until_there_are_none(desk):
     assert desk.lease("eve", 1, LeaseTerms(60)).claim.position == 1
 
 
+def said(desk):
+    return [(row.annotator, row.value, row.note) for row in audit.answer_rows(desk.store, 0, ITEMS)]
+
+
 def demand(desk, votes=1):
     """How many people are short of questions."""
     return desk.store.demand(1, votes, desk.clock())
@@ -106,9 +110,9 @@ def test_an_answer_settles_is_paid_once_and_names_its_annotator(desk, store):
     assert desk.answer(claim, Vote("ann", 1.0, "sure"), price=7) == "settled"
     assert (rating(store, 0).state, rating(store, 0).value) == (ANSWERED, 1.0)
     assert store.totals() == (30, 7)
-    assert desk.votes(claim) == [Vote("ann", 1.0, "sure")]
+    assert said(desk) == [("ann", 1.0, "sure")]
     assert desk.answer(claim, Vote("bob", 0.0), price=7) == "was settled before"
-    assert desk.votes(claim) == [Vote("ann", 1.0, "sure")]
+    assert said(desk) == [("ann", 1.0, "sure")]
     assert store.totals() == (30, 7)
     assert desk.question(0, 1) is None
     assert desk.lease("ann", 1, LeaseTerms(60)).claim.position == 1
@@ -137,7 +141,7 @@ def test_votes_are_collected_from_different_people_and_their_median_settles(desk
     assert desk.answer(claim, Vote("cid", 1.0), price=9, rule=rule) == "settled"
     assert store.totals() == (30, 9)
     assert rating(store, 0).value == 1.0
-    assert [vote.annotator for vote in desk.votes(claim)] == ["ann", "bob", "cid"]
+    assert [name for name, *_ in said(desk)] == ["ann", "bob", "cid"]
 
 
 def test_nobody_can_tell(desk, store):
@@ -171,5 +175,5 @@ def test_ben_and_ben_in_capitals_have_one_vote(desk):
     claim = desk.lease("ben", 1, LeaseTerms(60, votes=2)).claim
     assert desk.answer(claim, Vote("ben", 1.0), rule=median_of(2)) == "more answers are needed"
     assert desk.answer(claim, Vote("Ben", 0.0), rule=median_of(2)) == "more answers are needed"
-    assert [(vote.annotator, vote.value) for vote in desk.votes(claim)] == [("Ben", 0.0)]
+    assert [(name, value) for name, value, _ in said(desk)] == [("Ben", 0.0)]
     assert desk.answer(claim, Vote("bea", 0.0), rule=median_of(2)) == "settled"

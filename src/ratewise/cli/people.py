@@ -77,11 +77,11 @@ def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: 
     """
     check_installed()
     from ratewise.campaign.campaign import Campaign
-    from ratewise.web.service import add_person, list_people, remove_person, tests_of
+    from ratewise.web.service import add_person, list_people, remove_person
 
     opened = Campaign.open(campaign)
     if act == Act.LIST:
-        _print_people(list_people(opened), tests_of(opened), json=json)
+        _print_people(*list_people(opened), json=json)
         return
     refuse(name is None, f"a name is missing; write: ratewise people {campaign} {act} NAME")
     name = str(name)

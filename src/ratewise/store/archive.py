@@ -37,8 +37,7 @@ def write_record(store: Store, file: TextIO) -> None:
     """Everything that was loaded and written, as lines of JSON."""
     print(FIRST_LINE, file=file)
     with store.reading() as connection:
-        chosen = sa.select(t.items).order_by(t.items.c.position)
-        for row in connection.execute(chosen, execution_options={"yield_per": _AT_ONCE}):
+        for row in chain.item_rows(connection):
             print('{"item": ' + chain.row_bytes(row).decode() + "}", file=file)
         for entry in chain.entries(connection):
             line = {"entry": entry.number, "body": entry.body, "digest": entry.digest}

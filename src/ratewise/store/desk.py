@@ -224,9 +224,6 @@ class Desk:
         """What was answered for a step, by the item's id; None where it was that nobody can tell."""
         return {str(item): value for item, value in self.store.read(q.SETTLED.all, step=step)}
 
-    def votes(self, claim: Claim) -> list[Vote]:
-        return self.store.read(_votes, claim)
-
     def taken(self, step: int) -> dict[int, int]:
         """How many answers and people in hand each question of a step has now; those with none are left out."""
         out: dict[int, int] = {}

@@ -75,7 +75,5 @@ class Hourly:
 
     def pay(self, seconds: Iterable[float | None]) -> int:
         """What answers that took so long cost together, each rounded up to a unit."""
-        return sum(self._pay_one(self.expected if each is None else min(each, self.most)) for each in seconds)
-
-    def _pay_one(self, seconds: float) -> int:
-        return math.ceil(self.hour * Fraction(str(seconds)) / _HOUR)  # exact: never above what was reserved
+        counted = (Fraction(str(self.expected if each is None else min(each, self.most))) for each in seconds)
+        return sum(math.ceil(self.hour * each / _HOUR) for each in counted)  # exact: never above what was reserved

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -73,20 +74,16 @@ class Unsaved:
             if self.path.read_bytes().strip():
                 self.path.rename(self.path.with_suffix(f".{uuid.uuid4().hex[:8]}{self.path.suffix}"))
         wrong: list[str] = []
-        for path in self.path.parent.glob(f"{_literal(self.path.stem)}.*{self.path.suffix}"):
+        for path in self.path.parent.glob(f"{escape(self.path.stem)}.*{self.path.suffix}"):
             outcomes, bad = _sorted_out(path, read)
-            self._set_aside(bad)
+            if bad:  # kept for people to look at; the disk may refuse that
+                with suppress(OSError), open(self.aside, "ab") as file:
+                    file.write(b"".join(line + b"\n" for line, _ in bad))
             wrong += [reason for _, reason in bad]
             if outcomes:
                 store.settle(outcomes, budget, for_anyone=True)  # what failed is asked again
             path.unlink(missing_ok=True)
         return wrong
-
-    def _set_aside(self, bad: Sequence[tuple[bytes, str]]) -> None:
-        """Keep lines for people to look at; the disk may refuse that."""
-        if bad:
-            with suppress(OSError), open(self.aside, "ab") as file:
-                file.write(b"".join(line + b"\n" for line, _ in bad))
 
 
 def kept_outcomes(path: Path, read: Read | None = None) -> list[Outcome]:
@@ -101,10 +98,6 @@ def _as_it_stands(row: Mapping[str, Any]) -> Outcome:
         return Outcome(**{name: value for name, value in row.items() if name != "campaign"} | {"claim": claim})
     except (TypeError, KeyError) as error:
         raise ValueError("it is no answer") from error
-
-
-def _literal(text: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in text)
 
 
 def _row(o: Outcome, campaign: str) -> dict[str, Any]:

@@ -41,13 +41,10 @@ def as_html(value: Any) -> str:
     if not isinstance(value, str):
         return nh3.clean(f"<p>{html.escape(json.dumps(value, ensure_ascii=False))}</p>", tags={"p"})
     text = value if len(value) <= LONGEST else value[:LONGEST] + "\n\n(cut here: the text is longer)"
-    return _clean(_ALIGNED.sub(r' class="\1"', _markdown().render(text.replace("\0", "�"))))
-
-
-def _clean(rendered: str) -> str:
     return nh3.clean(
-        rendered, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_kept, url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer nofollow", set_tag_attribute_values={"a": {"target": "_blank"}},
+        _ALIGNED.sub(r' class="\1"', _markdown().render(text.replace("\0", "�"))), tags=_TAGS, attributes=_ATTRIBUTES,
+        attribute_filter=_kept, url_schemes={"http", "https", "mailto"}, link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
     )  # fmt: skip
 
 

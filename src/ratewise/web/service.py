@@ -207,13 +207,7 @@ def remove_person(campaign: Campaign, name: str) -> str:
     return known
 
 
-def list_people(campaign: Campaign) -> list[Person]:
-    """Everyone who was ever given a link."""
+def list_people(campaign: Campaign) -> tuple[list[Person], dict[str, QualityResults]]:
+    """Everyone who was ever given a link; and how those did who were trained or checked, by name."""
     with campaign.labelling() as desk:
-        return Accounts(desk.store).list()
-
-
-def tests_of(campaign: Campaign) -> dict[str, QualityResults]:
-    """How those did who were trained or checked, by name."""
-    with campaign.labelling() as desk:
-        return tests_found(desk.store)
+        return Accounts(desk.store).list(), tests_found(desk.store)
