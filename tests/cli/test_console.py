@@ -1,11 +1,12 @@
 """What every command prints through: JSON that is JSON, one line for an error, names as they are typed."""
 
 import json
+import sys
 import warnings
 
 import pytest
 
-from ratewise.cli.console import STOPPED, as_typed, one_line_errors, print_json, print_notes, progress_bar
+from ratewise.cli.console import STOPPED, as_typed, live, one_line_errors, print_json, print_notes, progress_bar
 from ratewise.core.messages import Message, argument
 from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
 
@@ -63,3 +64,10 @@ def test_names_are_options_and_no_bar_where_nobody_looks():
     assert as_typed(said) == "give --weak-cost for every weak_cost.csv"
     with progress_bar("trials", quiet=True) as told:
         assert told is None
+
+
+def test_bars_and_the_live_view_are_there_at_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for shown in (live(quiet=False), progress_bar("trials", quiet=False)):
+        with shown as told:
+            assert told is not None

@@ -153,7 +153,6 @@ def live(*, quiet: bool) -> "Iterator[Callable[[Status], None] | None]":
     from rich.live import Live
     from rich.text import Text
 
-    from ratewise.cli.visible import console
     from ratewise.report.status import speed_words
     from ratewise.report.terminal import as_text
 
