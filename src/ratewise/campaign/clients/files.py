@@ -24,7 +24,6 @@ from ratewise.campaign.clients.respondents import (
     blank_table,
     bounded_seconds,
     choices_of,
-    number_of,
     respondents,
 )
 from ratewise.campaign.export import check_output
@@ -221,12 +220,8 @@ def _refused(strange: Sequence[Label], desk: Desk) -> InputError:
 
 def _said(each: Respondent, campaign: str, label: Label) -> Vote:
     """The answer on the scale; of a comparison, as if both texts had stood in the table's order."""
-    scale = each.spec.scale
-    sides = sides_of(campaign, label.key) if scale.kind == "pairwise" and label.key else None
-    value = number_of(scale, label.written)
-    if value is None and label.written is not None:
-        value = each.number(label.written, where=f"{label.where}: ", hint=f"; or write {CANNOT_TELL!r}")
-    value = each.turned(value) if value is not None and sides == "ba" else value
+    sides = sides_of(campaign, label.key) if each.spec.scale.kind == "pairwise" and label.key else None
+    value = each.value(label.written, sides, where=f"{label.where}: ", hint=f"; or write {CANNOT_TELL!r}")
     return Vote(label.person, value, label.comment[:LONGEST_COMMENT], bounded_seconds(label.seconds), sides)
 
 

@@ -21,7 +21,6 @@ from ratewise.campaign.items import Facts, set_aside
 from ratewise.campaign.load import plain_rows
 from ratewise.campaign.raters import decides
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
@@ -312,13 +311,14 @@ class Labelling:
             checking = self._checking(each, person)
             if checking is not None and (hidden := checking.next(person, terms)) is not None:
                 got, row = hidden
-                task = self._task(each, got.key, row, got.sides, self.clock() + each.rater.lease)
+                task = _task(each, got.key, each.shown(row, got.sides), self.clock() + each.rater.lease, got.sides)
                 is_training = got.what == TRAINING
                 return replace(task, training=(-got.position, each.rater.training)) if is_training else task
             compares = each.rater.sides is not None
             real = self._desk.hand_out(person, each.step, terms, tries=each.rater.attempts, compares=compares)
             if real is not None:
-                return self._task(each, real.key, json.loads(real.claim.content), real.sides, real.until)
+                item = each.shown(json.loads(real.claim.content), real.sides)
+                return _task(each, real.key, item, real.until, real.sides)
         return None
 
     def answer(
@@ -334,7 +334,7 @@ class Labelling:
         row = self._desk.of_key(person, key)
         if row is None:
             return "unknown"
-        each = self._at(row.step)
+        each = Respondent(self.spec, row.step)
         if row.what is not None:
             checking = self._checkings.get(row.step)
             return "too late" if checking is None else checking.answer(row, said(each, row.sides))
@@ -364,7 +364,7 @@ class Labelling:
         row = self._desk.of_key(person, key)
         if row is None:
             return None
-        each = self._at(row.step)
+        each = Respondent(self.spec, row.step)
         if row.what is not None:
             return self.clock() + float(each.rater.lease)
         return self._desk.renew(person, key, _terms(each, person))
@@ -396,9 +396,6 @@ class Labelling:
     def _people(self) -> list[Respondent]:
         return respondents(self.spec, PeopleSettings)
 
-    def _at(self, step: int) -> Respondent:
-        return Respondent(self.spec, step)
-
     @property
     def _desk(self) -> Desk:
         return Desk(self.store, self.clock)
@@ -413,29 +410,17 @@ class Labelling:
         """Those of a step; none for the person who decides where others differ."""
         return None if decides(each.rater, person) else self._checkings.get(each.step)
 
-    def _task(self, each: Respondent, key: str, row: Mapping[str, Any], sides: str | None, until: float) -> Task:
-        scale, settings = self.spec.scale, each.rater
-        ends: dict[str, Any] = {"low": scale.low, "high": scale.high}
-        if scale.words:
-            ends["words"] = dict(scale.words)
-        return Task(
-            key, each.rater.name, each.shown(row, sides), scale.kind, ends, until, sides is not None, settings.lease,
-            settings.criterion or "",
-        )  # fmt: skip
+
+def _task(each: Respondent, key: str, item: Mapping[str, Any], until: float, sides: str | None = None) -> Task:
+    scale, rater = each.spec.scale, each.rater
+    ends: dict[str, Any] = {"low": scale.low, "high": scale.high}
+    if scale.words:
+        ends["words"] = dict(scale.words)
+    return Task(key, rater.name, item, scale.kind, ends, until, sides is not None, rater.lease, rater.criterion or "")
 
 
 def _terms(each: Respondent, person: str) -> LeaseTerms:
     return LeaseTerms(each.rater.lease, each.rater.votes, splits=decides(each.rater, person))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class OpenQuestion(Result):
-    """A question for a person: its key, who is to answer, and the item's row."""
-
-    key: str
-    rater: str
-    item: Mapping[str, Any]
-    until: float  # seconds since 1970: then others get it
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +430,7 @@ class People:
     spec: Spec
     desk: Desk
 
-    def next(self, person: str) -> OpenQuestion | None:
+    def next(self, person: str) -> Task | None:
         """The question this person has in hand, or another one; None where nothing is to be answered now."""
         person = self._spelled(person)
         for each in respondents(self.spec, PeopleSettings):
@@ -453,7 +438,7 @@ class People:
             if lease is not None:
                 claim = lease.claim
                 key = f"{claim.position}:{each.step}:{claim.attempt}"
-                return OpenQuestion(key, each.rater.name, json.loads(claim.content), lease.until)
+                return _task(each, key, json.loads(claim.content), lease.until)
         return None
 
     def answer(self, person: str, key: str, rating: object, *, note: str = "") -> Heard:

@@ -55,11 +55,13 @@ class Respondent:
         except ValueError as error:
             raise InputError(f"{where}{error}{hint}") from None
 
-    def value(self, written: object, sides: str | None = None) -> float | None:
+    def value(self, written: object, sides: str | None = None, *, where: str = "", hint: str = "") -> float | None:
         """An answer on the scale, None for cannot tell; of a comparison, as if the texts stood in the table's order."""
         if written is None:
             return None
-        return self.turned(self.number(written)) if sides == "ba" else self.number(written)
+        named = number_of(self.spec.scale, written)
+        value = self.number(written, where=where, hint=hint) if named is None else named
+        return self.turned(value) if sides == "ba" else value
 
     def turned(self, value: float) -> float:
         """A comparison with the texts in the other order."""
