@@ -46,13 +46,13 @@ def test_the_store_keeps_what_words_mean(tmp_path, rating):
 
 
 def test_a_word_off_the_scale_is_no_rating():
-    scale = RatingScale.of("score", said=meaning_of(scale=["bad", "ok", "good"]))
+    scale = RatingScale("score", words=meaning_of(scale=["bad", "ok", "good"]).scale)
     assert [scale.strong(word) for word in ("Bad", " ok ", "good", 0.5)] == [0.0, 0.5, 1.0, 0.5]
     with pytest.raises(ValueError, match="expected one of bad, ok, good"):
         scale.strong("fine")
     with pytest.raises(ValueError, match="expected one of"):
         scale.strong(0.7)
-    yes = RatingScale.of("binary", said=meaning_of("good"))
+    yes = RatingScale("binary", positive=meaning_of("good").positive)
     assert [yes.strong(word) for word in ("good", "poor", True)] == [1.0, 0.0, 1.0]
     assert yes.weak("0.7") == 0.7
     with pytest.raises(ValueError, match="binary rating"):

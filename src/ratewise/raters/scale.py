@@ -11,7 +11,7 @@ import numpy as np
 
 from ratewise.errors import InputError
 from ratewise.raters.text import short
-from ratewise.tables.words import KNOWN_PAIRS, Meaning
+from ratewise.tables.words import KNOWN_PAIRS
 
 Kind = Literal["binary", "likert", "score", "pairwise"]
 
@@ -42,12 +42,6 @@ class RatingScale:
     high: float = 1.0
     positive: tuple[str, ...] = ()
     words: tuple[tuple[str, float], ...] = ()
-
-    @classmethod
-    def of(cls, kind: Kind, low: float = 0.0, high: float = 1.0, *, said: Meaning) -> "RatingScale":
-        """The scale with the words that were given; a scale of words runs between their lowest and highest number."""
-        low, high = said.bounds if said.scale and said.bounds is not None else (low, high)
-        return cls(kind, low, high, said.positive, said.scale)
 
     def __post_init__(self) -> None:
         if self.kind not in _WORDS:

@@ -216,10 +216,11 @@ class Spec(TomlTable):
 
     @cached_property
     def scale(self) -> RatingScale:
-        """The scale that [rating] stands for."""
-        ends = {"low": self.rating.low, "high": self.rating.high}
-        given = {name: end for name, end in ends.items() if end is not None}
-        return RatingScale.of(self.rating.kind, **given, said=meaning_of(self.rating.positive, self.rating.scale))
+        """The scale that [rating] stands for; one of words runs between their lowest and highest number."""
+        rating, said = self.rating, meaning_of(self.rating.positive, self.rating.scale)
+        low, high = 0.0 if rating.low is None else rating.low, 1.0 if rating.high is None else rating.high
+        low, high = said.bounds if said.scale and said.bounds is not None else (low, high)
+        return RatingScale(rating.kind, low, high, said.positive, said.scale)
 
     @property
     def folder(self) -> Path:
