@@ -31,7 +31,6 @@ from ratewise.questions.drawing import (
     DrawnFile,
     DrawRows,
     DrawWork,
-    LineEnds,
     Survey,
     added,
     draw_transfer,
@@ -205,14 +204,14 @@ def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spo
         )
 
 
-_SURVEYED = "survey binary"
-_IN_BIN = "look double, r double, rate double"
+# Spark: Arrow batches in, Arrow batches out, on the workers
 
 
 def draw_spark(
     pool: Any, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = True
 ) -> tuple[Any, DrawnFile]:
     """What `draw_transfer` gives, as a DataFrame of Spark that is computed when it is needed, and what was drawn."""
+    import pyarrow as pa
     from pyspark.sql.types import StructType
 
     if transfer.old is not None:
@@ -224,70 +223,47 @@ def draw_spark(
         raise TableError(f"rows of {table.name} have no order; name the column with their ids: id_column, or --id")
     table.check_ids(ids)
     columns = tuple(dict.fromkeys((ids, *work.columns)))
-    parts = table.collected(table.mapped(_surveyor(work), _SURVEYED, columns))
-    surveyed: Survey = reduce(operator.add, [pickle.loads(part["survey"]) for part in parts])
+
+    def parts(batches: Iterator[Any]) -> Iterator[tuple[Any, DrawRows, Survey]]:
+        """Every batch that has rows, surveyed."""
+        for batch in batches:
+            if batch.num_rows:
+                part = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
+                texts = part.texts(ids)
+                yield batch, *survey(work, part if work.columns else None, [uniform(texts, seed=x) for x in work.seeds])
+
+    def sums(batches: Iterator[Any]) -> Iterator[Any]:
+        each = (one for _, _, one in parts(batches))
+        first = next(each, None)
+        if first is not None:
+            total = pickle.dumps(reduce(operator.add, each, first))
+            yield pa.RecordBatch.from_pydict({"survey": pa.array([total], type=pa.binary())})
+
+    surveyed: Survey = reduce(
+        operator.add,
+        [pickle.loads(part["survey"]) for part in table.collected(table.mapped(sums, "survey binary", columns))],
+    )
 
     def rows_in(group: int, at: int) -> Floats:
-        rows = table.collected(table.mapped(_bin_finder(work, group, at), _IN_BIN, columns))
+        def of_bin(batches: Iterator[Any]) -> Iterator[Any]:
+            for _, rows, _ in parts(batches):
+                found = zip(("look", "r", "rate"), in_bin(rows, group, at), strict=True)
+                yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
+
+        rows = table.collected(table.mapped(of_bin, "look double, r double, rate double", columns))
         return np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
 
     found, none = line_ends(work, surveyed, rows_in), np.empty(0)
     empty = {"r": none, "look": none, "rate": none} | ({} if found.weights is None else {"group": none})
     names = tuple(added(found, empty | ({"weak": none} if transfer.calibrates and work.needs_weak else {})))
+
+    def written(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch, rows, _ in parts(batches):
+            made = added(found, rows)
+            own = [batch.column(i) for i in range(batch.num_columns)]
+            new = [pa.array(made[name], from_pandas=True) for name in names]  # NaN is no rate
+            yield pa.RecordBatch.from_arrays([*own, *new], names=[*batch.schema.names, *names])
+
     more: Any = StructType.fromDDL(", ".join(f"{x} {'boolean' if x == 'selected' else 'double'}" for x in names))
     schema = StructType([*pool.schema.fields, *more.fields])
-    return table.mapped(_writer(work, found, names), schema), told(transfer, found, work.drift(surveyed))
-
-
-# On the workers: Arrow batches in, Arrow batches out
-
-Mapped = Callable[[Iterator[Any]], Iterator[Any]]
-
-
-def _parts(work: DrawWork, batches: Iterator[Any]) -> Iterator[tuple[Any, DrawRows, Survey]]:
-    """Every batch that has rows, surveyed."""
-    import pyarrow as pa
-
-    for batch in batches:
-        if batch.num_rows:
-            table = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
-            ids = table.texts(work.id_column or "")
-            hashes = [uniform(ids, seed=each) for each in work.seeds]
-            yield batch, *survey(work, table if work.columns else None, hashes)
-
-
-def _surveyor(work: DrawWork) -> Mapped:
-    def surveyed(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        parts = (one for _, _, one in _parts(work, batches))
-        first = next(parts, None)
-        if first is not None:
-            total = pickle.dumps(reduce(operator.add, parts, first))
-            yield pa.RecordBatch.from_pydict({"survey": pa.array([total], type=pa.binary())})
-
-    return surveyed
-
-
-def _bin_finder(work: DrawWork, group: int, at: int) -> Mapped:
-    def rows_in_bin(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        for _, rows, _ in _parts(work, batches):
-            found = zip(("look", "r", "rate"), in_bin(rows, group, at), strict=True)
-            yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
-
-    return rows_in_bin
-
-
-def _writer(work: DrawWork, found: LineEnds, names: tuple[str, ...]) -> Mapped:
-    def write(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        for batch, rows, _ in _parts(work, batches):
-            columns = added(found, rows)
-            own = [batch.column(i) for i in range(batch.num_columns)]
-            more = [pa.array(columns[name], from_pandas=True) for name in names]  # NaN is no rate
-            yield pa.RecordBatch.from_arrays([*own, *more], names=[*batch.schema.names, *names])
-
-    return write
+    return table.mapped(written, schema), told(transfer, found, work.drift(surveyed))

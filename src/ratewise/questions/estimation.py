@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ratewise.core import estimate as core
 from ratewise.core.checks import Floats, choice, number
-from ratewise.core.clusters import Codes, cluster_codes
+from ratewise.core.clusters import cluster_codes
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
@@ -114,7 +114,9 @@ def recalibrated(
         raise InputError("recalibrate is for one weak rater; use method 'regression' or 'auto' for a chain")
     if g.shape != h.shape or np.isnan(g).any():
         raise InputError("weak and strong must have one entry per item, and no weak rating may be missing")
-    codes = None if rated.clusters is None else _codes(rated.clusters, g.size)
+    codes = None if rated.clusters is None else cluster_codes(rated.clusters, g.size)
+    if codes is not None and codes.max() + 1 == g.size:
+        codes = None  # every item is its own cluster, so items are left out one by one
     if kind != "auto":
         given = rated.folds if codes is None else None
         return cross_calibrated(g, h, kind=kind, seed=seed, codes=codes, given=given)
@@ -132,12 +134,6 @@ def text_notes(rated: Ratings, names: Sequence[str], text: TextColumns | None) -
     by_text, plain = (recalibrated(rated, kind="auto", text=each) for each in (text, None))
     labels = int(np.count_nonzero(~np.isnan(rated.strong)))
     return (use_note(names, not np.allclose(by_text, plain, rtol=0, atol=1e-9), labels),)
-
-
-def _codes(clusters: ArrayLike, items: int) -> Codes | None:
-    """Cluster codes; `None` where every item is its own cluster, so that items are left out one by one."""
-    codes = cluster_codes(clusters, items)
-    return None if codes.max() + 1 == items else codes
 
 
 def estimate_table(

@@ -96,12 +96,9 @@ def _widened(found: Estimate, noise: VoteNoise | None, scale: tuple[float, float
     low, high = found.value - math.hypot(found.value - low, more), found.value + math.hypot(high - found.value, more)
     if scale is not None:
         low, high = max(low, scale[0]), min(high, scale[1])
+    notes = tuple(note for note in found.notes if "the value is exact" not in note)
     wider = math.hypot(found.standard_error or 0.0, own)
-    return replace(found, standard_error=wider, interval=(low, high), notes=_but_exact(found.notes))
-
-
-def _but_exact(notes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(note for note in notes if "the value is exact" not in note)
+    return replace(found, standard_error=wider, interval=(low, high), notes=notes)
 
 
 def _in_words(a: Agreement) -> tuple[str, ...]:

@@ -124,7 +124,12 @@ def plan(
         rows = float(count_rows(pool) if rated is None else sum(rated.values()))
         goal = goal if goal.pool_size is not None else replace(goal, pool_size=rows)
     told = {"strong": ready.typed, "within": within, "level": level}
-    notes = ready.notes + _people_note(ready) + _text_note(pilot, columns)
+    notes = ready.notes
+    if ready.votes is not None:
+        several = f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes"
+        notes += (Message(f"{several}: {argument('strong_cost')} is the price of all of them"),)
+    if columns.text and pilot.models is not None:
+        notes += (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
     if drawn is not None:
         if what_if:
             raise InputError(
@@ -262,13 +267,6 @@ def _with_strata(
 # Notes
 
 
-def _people_note(ready: Ready) -> tuple[str, ...]:
-    if ready.votes is None:
-        return ()
-    price = f"{argument('strong_cost')} is the price of all of them"
-    return (Message(f"a strong rating is the mean of up to {len(ready.votes.people)} people's votes: {price}"),)
-
-
 def _budget_note(goal: PlanGoal) -> tuple[str, ...]:
     """The note about a budget that would buy a strong rating of the whole pool: cents for dollars, as a rule."""
     if goal.budget is None or goal.pool_size is None or goal.budget < goal.pool_size * goal.strong_cost:
@@ -278,13 +276,6 @@ def _budget_note(goal: PlanGoal) -> tuple[str, ...]:
         f"the budget of {goal.budget:,.2f} pays for a strong rating of each of the {whole}, so nothing would be left "
         "to estimate: are the budget and the prices in one unit of money?",
     )
-
-
-def _text_note(pilot: Pilot, columns: PilotColumns) -> tuple[str, ...]:
-    """Whether texts are learned from."""
-    if not columns.text or pilot.models is None:
-        return ()
-    return (use_note(columns.text, pilot.models.text is not None, int(pilot.strong.size)),)
 
 
 def _agreement_note(pilot: Pilot) -> tuple[str, ...]:

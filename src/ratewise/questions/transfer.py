@@ -124,11 +124,6 @@ class LearnedModels(JsonRecord):
         """A dictionary, ready for JSON."""
         return {name: value for name, value in fields_in_json(self).items() if value is not None}
 
-    def covariates(self, table: Table, weak: Floats, own: Floats | None) -> Covariates:
-        """What is known of a table's items."""
-        text = None if self.text is None else self.text.columns(table)
-        return Covariates(weak, feature_matrix(table, self.features), own, text)
-
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of a table that are read besides the ratings."""
@@ -196,7 +191,8 @@ class Transfer(Result):
         g = in_numbers(table, strong=(), weak=(self.weak,), meaning=self.words)[0].numbers(self.weak)
         if self.models is not None:
             own = None if self.uncertainty is None else table.numbers(self.uncertainty)
-            x = self.models.covariates(table, g, own)
+            text = None if self.models.text is None else self.models.text.columns(table)
+            x = Covariates(g, feature_matrix(table, self.models.features), own, text)
             f = self.models.rating.predict(x)
             return f, self.models.error.predict(f, x)
         if self.calibration is not None:
