@@ -421,23 +421,25 @@ def _draw_beside(table: Table, transfer: Transfer, old: KnownLabels, *, seed: in
     A calibrated weak rating of an item with an old label comes from the other labels, as its rate does: its own would
     bring it nearer to that label than to those of items that did not teach, and the interval would be too narrow.
     """
-    labels = made_ready(table, old.strong, None, transfer.words)
-    before = read_before(labels.table, labels.strong, old.drawn, old.estimand)
+    ready = made_ready(table, old.strong, None, transfer.words)
+    before = read_before(ready.table, ready.strong, old.drawn, old.estimand)
     weak, error = transfer.columns(transfer.prepared(table))
     rates = before.total(transfer.rates(error))
     rates[before.labelled], weak[before.labelled] = _without_each(table, old, before)
     p1, fresh = before.new(rates), uniform(table.ids(), seed=f"{seed}:beside old labels")
     hit, askable = fresh < p1, before.askable
     if within_budget and transfer.budget is not None:
-        hit[askable] = _within(p1[askable], fresh[askable], transfer)
+        # as many as the rates sum to, and never more than the budget pays for
+        labels = min(whole_items(transfer.budget / transfer.strong_cost), round(float(p1[askable].sum())))
+        hit[askable] = draw_within(p1[askable], fresh[askable], np.ones(int(askable.sum())), labels + 0.5)
     count = int(before.labelled.sum())
     if before.teach:
         selected = hit
-        columns = _set_aside(table, labels.names, hit) | {"rate": rates, "selected": selected}
+        columns = _set_aside(table, ready.names, hit) | {"rate": rates, "selected": selected}
         note = (
             f"a population's mean is asked for: the {count:,} labels picked by hand only teach; the "
             f"{int((before.labelled & hit).sum()):,} of them that were drawn are used, the others are in column "
-            f"'{labels.names[0]}_by_hand'"
+            f"'{ready.names[0]}_by_hand'"
         )
     else:
         selected = before.labelled | hit
@@ -448,13 +450,6 @@ def _draw_beside(table: Table, transfer: Transfer, old: KnownLabels, *, seed: in
     columns |= {"weak_calibrated": weak} if transfer.calibrates else {}
     notes = (note, *by_chance(transfer.budget, spend))
     return Drawn.of(table, columns, expected=transfer.budget or spend, spend=spend, notes=notes)
-
-
-def _within(rates: Floats, uniforms: Floats, transfer: Transfer) -> Mask:
-    """As many as the rates sum to, and never more than the budget pays for."""
-    assert transfer.budget is not None
-    labels = min(whole_items(transfer.budget / transfer.strong_cost), round(float(rates.sum())))
-    return draw_within(rates, uniforms, np.ones(rates.size), labels + 0.5)
 
 
 def _set_aside(table: Table, names: Sequence[str], keep: Mask) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, overload
+from typing import Any, TypeVar, cast
 
 from scipy import special
 
@@ -25,25 +25,19 @@ def standard_error_within(within: float, level: float) -> float:
     return half / float(special.ndtri(0.5 + share(level, name="level") / 2))
 
 
-@overload
-def target_of(target_se: float | None, within: float | None, level: float) -> float | None: ...
-@overload
-def target_of(
-    target_se: float | Mapping[str, float] | None, within: float | Mapping[str, float] | None, level: float
-) -> float | Mapping[str, float] | None: ...
-def target_of(
-    target_se: float | Mapping[str, float] | None, within: float | Mapping[str, float] | None, level: float
-) -> float | Mapping[str, float] | None:
+Precision = TypeVar("Precision", bound=float | Mapping[str, float] | None)
+
+
+def target_of(target_se: Precision, within: Precision, level: float) -> Precision:
     """The target standard error, given as such or as the interval's half-width; one of the two."""
     if within is None:
         return target_se
     if target_se is not None:
-        raise InputError(
-            Message(f"{argument('within')} and {argument('target_se')} both say how precise; give one of them")
-        )
+        both = f"{argument('within')} and {argument('target_se')} both say how precise"
+        raise InputError(Message(f"{both}; give one of them"))
     if isinstance(within, Mapping):
-        return {name: standard_error_within(half, level) for name, half in within.items()}
-    return standard_error_within(within, level)
+        return cast(Precision, {name: standard_error_within(half, level) for name, half in within.items()})
+    return cast(Precision, standard_error_within(cast(float, within), level))
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,12 @@ def read_strata(table: Table, column: str, names: tuple[str, ...] | None = None)
     texts = table.texts(column)
     if names is None:
         names = tuple(sorted(set(texts.tolist())))
-        check_number(len(names), table.name, column)
+        refuse_odd_number(len(names), table.name, column)
     number_of = {name: s for s, name in enumerate(names)}
     return names, np.array([number_of.get(text, -1) for text in texts.tolist()], dtype=np.intp)
 
 
-def check_number(strata: int, table: str, column: str) -> None:
+def refuse_odd_number(strata: int, table: str, column: str) -> None:
     """Refuse a column with one value, or with too many."""
     if not 2 <= strata <= MOST_STRATA:
         raise TableError(
@@ -123,7 +123,7 @@ def strata_sizes(pool: TableLike, column: str) -> dict[str, int]:
     named = os.path.basename(os.fsdecode(pool)) if isinstance(pool, str | os.PathLike) else "table"
     if "" in sizes:
         raise TableError(f"column {column!r} of {named} has {sizes['']:,} empty rows; fill them or leave them out")
-    check_number(len(sizes), named, column)
+    refuse_odd_number(len(sizes), named, column)
     return sizes
 
 
