@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ratewise.design.chain import Design
-from ratewise.design.chain_plan import choose_design
+from ratewise.design.chain import Design, StepSeen
+from ratewise.design.chain_plan import choose_design, seen_as_pair
 from ratewise.learn.covariates import Covariates
 
 from ..worlds import unsure_judge
@@ -13,7 +13,11 @@ from ..worlds import unsure_judge
 def choice(costs, *, items=150, expert_wrong=0.02, left=150.0, pool_left=3000.0, noise=None):
     judge, expert, h = unsure_judge(items, expert_wrong=expert_wrong)
     said = expert if noise is None else noise
-    return choose_design(Covariates(judge), said[:, None], h, costs=costs, left=left, pool_left=pool_left, spent=80.0)
+    known = Covariates(judge), said[:, None], h
+    return choose_design(
+        h, costs=costs, left=left, pool_left=pool_left, spent=80.0,
+        as_pair=lambda design: seen_as_pair(design, *known), in_steps=lambda design: StepSeen.start(design, *known),
+    )  # fmt: skip
 
 
 def test_a_dear_expert_is_a_step_and_a_cheap_one_sees_every_item():

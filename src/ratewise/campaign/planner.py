@@ -468,14 +468,13 @@ def _chain(state: State, begun: RoundPlan, *, few: bool) -> RoundPlan | None:
     rest = _rest_of_start(state, begun) if history.trial else None
     if rest is not None:
         return rest
-    looked = history.looked
     choice = history.once(
         ("design", begun.left),
         lambda: choose_design(
-            looked.x, looked.values[:, :-1], looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
+            history.looked.values[:, -1], costs=(terms.weak_cost, *terms.costs),
             left=begun.left * UNIT, pool_left=float(terms.pool - history.items),
             spent=(state.spent + state.free) * UNIT, kept=worth_trying(history.hopes) or None,
-            pairs=history.as_pair, steps=history.in_steps,
+            as_pair=history.as_pair, in_steps=history.in_steps,
         ),
     )  # fmt: skip
     alone = next(one.variance for one in choice.compared if not one.design.first)

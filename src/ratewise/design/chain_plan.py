@@ -5,7 +5,6 @@ policy would cost is averaged over the items seen, what it would leave open over
 were made without it. γ is the best of a fine grid, since a step's gain hangs on answers that are not there yet.
 """
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -234,18 +233,14 @@ class Choice:
 
 
 def choose_design(
-    x: Covariates, said: Floats, strong: Floats, *, costs: tuple[float, ...],
-    left: float, pool_left: float, spent: float,
-    kept: tuple[int, ...] | None = None,
-    pairs: Callable[[Design], Seen] | None = None, steps: Callable[[Design], StepSeen] | None = None,
+    strong: Floats, *, costs: tuple[float, ...], left: float, pool_left: float, spent: float,
+    as_pair: Callable[[Design], Seen], in_steps: Callable[[Design], StepSeen], kept: tuple[int, ...] | None = None,
 ) -> Choice:  # fmt: skip
     """The best way to go on from items that everyone has rated; fewer raters and fewer steps on a near tie.
 
-    `pairs` gives `seen_as_pair` and `steps` gives `StepSeen.start` of a design, if someone keeps them with what was
-    learned from them. `kept` are the raters that are still in question; by default all.
+    `as_pair` and `in_steps` give the items as a design sees them, without steps and with them. `kept` are the raters
+    that are still in question; by default all.
     """
-    as_pair = pairs or functools.cache(lambda design: seen_as_pair(design, x, said, strong))
-    in_steps = steps or (lambda design: StepSeen.start(design, x, said, strong))
     raters = tuple(range(len(costs) - 1)) if kept is None else kept
     labels = int(np.count_nonzero(~np.isnan(strong)))
     compared, best, best_plan = [], Compared(Design(()), math.inf), None
