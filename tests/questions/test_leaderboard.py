@@ -195,7 +195,7 @@ def test_nothing_but_ties_says_nothing_of_the_spread():
     assert all(m.rating == pytest.approx(1000) and m.low is None and m.best is None for m in board.rated)
     assert all((m.rank_low, m.rank_high) == (1, 5) for m in board.rated)
     assert any("spread is unknown" in note for note in board.notes)
-    assert "no interval" in str(board)
+    assert "none" in str(board)
     board._repr_html_()
     rw.plot_leaderboard(board)
 

@@ -100,7 +100,7 @@ def test_slices_without_labels_say_so_and_the_rest_is_answered():
     assert (found["code"].value, found["code"].reason) == (None, "only 1 strong rating; at least 2 are needed")
     assert found["math"].interval is not None
     assert json.loads(json.dumps(found.to_dict()))["slices"][1]["reason"].startswith("no strong rating")
-    assert "no estimate" in str(found)
+    assert "at least 2 are needed" in str(found)
     assert estimate_slices(table, **COLUMNS, min_labels=80)["math"].value is None
 
 

@@ -128,6 +128,22 @@ def bar(
     return "".join(signs)
 
 
+def as_lines(parts: Iterable[Part]) -> str:
+    """Tables and sentences as plain text, without bars and notes: a result at a prompt."""
+    lines = []
+    for part in parts:
+        if isinstance(part, DataTable):
+            kinds = [(k, column.kind) for k, column in enumerate(part.columns) if column.kind != "bar"]
+            rows = [[column.title for column in part.columns], *(row.cells for row in part.rows)]
+            widths = [max(len(row[k]) for row in rows) for k in range(len(part.columns))]
+            for row in rows:
+                cells = (f"{row[k]:{'<' if kind == 'name' else '>'}{widths[k]}}" for k, kind in kinds)
+                lines.append("  ".join(cells).rstrip())
+        elif isinstance(part, Sentence) and part.text and part.style != "note":
+            lines.append(part.text)
+    return "\n".join(lines)
+
+
 # HTML
 
 

@@ -21,7 +21,7 @@ from ratewise.core.bradley_terry import (
 )
 from ratewise.core.checks import Floats, choice
 from ratewise.core.clusters import Codes
-from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, as_lines, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.intervals import simultaneous_quantile
 from ratewise.core.m_estimation import NoFitError
@@ -107,20 +107,9 @@ class Leaderboard(Result):
         return [model.to_dict() for model in self.models]
 
     def summary(self) -> str:
-        width = max(len(model.name) for model in self.models)
-        lines = [
-            f"{self.level:.0%} intervals that hold at once; {self.labels} strong votes on {self.items} comparisons"
-        ]
-        for m in self.models:
-            if m.rating is None:
-                lines.append(f"  –  {m.name:{width}}  {m.reason}")
-            else:
-                ends = "no interval" if m.low is None else f"[{m.low:.0f}, {m.high:.0f}]"
-                lines.append(f"{m.rank:3d}  {m.name:{width}}  {m.rating:6.0f}  {ends}  rank {m.rank_low}–{m.rank_high}")
-        return "\n".join(lines)
+        return as_lines(self.document())
 
     def document(self) -> list[Part]:
-        """Ranks, ratings and intervals, with a bar for each; models without a rating below, with the reason."""
         table = DataTable([
             Column("rank"), Column("model", "name"), Column("rating"), Column(f"{self.level:.0%} interval"),
             Column("", "bar", 4), Column("may rank", leaves=1), Column("best", leaves=3), Column("votes", leaves=2),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import number, share
-from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, as_lines, bar, noted
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
 from ratewise.core.names import Estimand
 from ratewise.core.quantiles import estimate_quantile
@@ -40,23 +40,15 @@ class Quantiles(Result):
             raise KeyError(quantile) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """A dictionary, ready for JSON."""
         return {"quantiles": self._rows(), "notes": list(self.notes)}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [{"quantile": q} | e.to_dict() for q, e in zip(self.quantiles, self.estimates, strict=True)]
 
     def summary(self) -> str:
-        """A line for each quantile."""
-        lines = []
-        for q, e in zip(self.quantiles, self.estimates, strict=True):
-            ends = "no interval" if e.interval is None else f"[{e.interval[0]:.4g}, {e.interval[1]:.4g}]"
-            lines.append(f"{q:.4g} quantile  {e.value:.4g} {ends}")
-        e = self.estimates[0]
-        return "\n".join([*lines, f"{e.level:.0%} intervals, {e.labels} strong ratings on {e.items} items"])
+        return as_lines(self.document())
 
     def document(self) -> list[Part]:
-        """A row for each quantile, with a bar for its interval."""
         first = self.estimates[0]
         interval = Column(f"{first.level:.0%} interval")
         table = DataTable([Column("quantile", "name"), Column("value"), interval, Column("", "bar", 1)])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, finite
-from ratewise.core.document import Column, DataTable, Part, Sentence, Style, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, Style, as_lines, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.m_estimation import LOSSES, MFit, NoFitError, degrees_of_freedom, fit_m_estimator, gram
 from ratewise.core.names import FAMILIES, Estimand, Family, Recalibration, RegressionMethod
@@ -44,13 +44,6 @@ class Coefficient(Result):
     high: float | None
     reason: str | None = None
 
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"none: {self.reason}"
-        if self.low is None or self.high is None:
-            return f"{self.value:+.4g}, no interval: {self.reason}"
-        return f"{self.value:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Regression(Result):
@@ -77,14 +70,9 @@ class Regression(Result):
         return [c.to_dict() for c in self.coefficients]
 
     def summary(self) -> str:
-        width = max(len(c.name) for c in self.coefficients)
-        head = (
-            f"{self.family} regression, {self.level:.0%} intervals, {self.labels} strong ratings on {self.items} items"
-        )
-        return "\n".join([head, *(f"{c.name:{width}}  {c}" for c in self.coefficients)])
+        return as_lines(self.document())
 
     def document(self) -> list[Part]:
-        """A row for each coefficient, with a bar for its interval against 0, and what it rests on."""
         table = DataTable([
             Column("column", "name"), Column("coefficient"), Column(f"{self.level:.0%} interval"),
             Column("std. error", leaves=1), Column("", "bar", 2),
@@ -158,7 +146,15 @@ def regress(
     ready.refuse_pool(estimand)
     rated = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters), one_rate_alone=False)
     refuse_missing(rated)
-    _check_outcomes(family, rated.items.strong[rated.items.labelled])
+    h = rated.items.strong[rated.items.labelled]
+    if family == "logistic" and (h.min() < 0 or h.max() > 1):
+        raise InputError(f"logistic regression needs strong ratings from 0 to 1; there is {h.min():g} … {h.max():g}")
+    if family == "poisson" and h.min() < 0:
+        raise InputError(f"Poisson regression needs counts, 0 or more; the least strong rating is {h.min():g}")
+    if family != "linear" and np.ptp(h) == 0 and h[0] in (0, 1):
+        raise InputError(
+            f"all {h.size} strong ratings are {h[0]:g}; a {family} regression needs ratings that differ: get more"
+        )
     model = _Model(family, method, tuple(on), intercept, tuple(features), weak is not None)
     found = _fit_what_can_be(rated, model, pool_of(estimand, rated.how(how).pool_size, rated.items.rows))
     return Regression(
@@ -223,7 +219,13 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
                 gone = running_rows(columns.matrix, error.direction, columns.groups)
                 why = "its fit runs away (separable data)"
                 if gone.all():
-                    raise InputError(_runaway(model.family, columns, error)) from None
+                    size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
+                    worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
+                    raise InputError(
+                        f"the {model.family} fit runs away along {', '.join(map(repr, worst))}: the ratings can be "
+                        "told apart there without error (separable data); leave these columns out, group their values, "
+                        "or get more strong ratings"
+                    ) from None
         drawn, before = drawn.part(~gone), columns
         data = drawn.items.checked()
         columns = model.design(drawn)
@@ -258,29 +260,6 @@ def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> _
     )  # fmt: skip
     errors = np.where(fit.standard_errors > nothing, fit.standard_errors, 0.0)
     return _Found(fit, columns, how if power is not None else f"power-tuned (λ = {fit.power:.2f})", df, errors)
-
-
-# What cannot be fitted
-
-
-def _check_outcomes(family: Family, h: Floats) -> None:
-    if family == "logistic" and (h.min() < 0 or h.max() > 1):
-        raise InputError(f"logistic regression needs strong ratings from 0 to 1; there is {h.min():g} … {h.max():g}")
-    if family == "poisson" and h.min() < 0:
-        raise InputError(f"Poisson regression needs counts, 0 or more; the least strong rating is {h.min():g}")
-    if family != "linear" and np.ptp(h) == 0 and h[0] in (0, 1):
-        raise InputError(
-            f"all {h.size} strong ratings are {h[0]:g}; a {family} regression needs ratings that differ: get more"
-        )
-
-
-def _runaway(family: Family, columns: DesignMatrix, error: NoFitError) -> str:
-    size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
-    worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
-    return (
-        f"the {family} fit runs away along {', '.join(map(repr, worst))}: the ratings can be told apart there without "
-        "error (separable data); leave these columns out, group their values, or get more strong ratings"
-    )
 
 
 # What is told

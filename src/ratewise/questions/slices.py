@@ -15,7 +15,7 @@ import scipy
 from scipy import special
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.document import Column, DataTable, Part, Sentence, bar, noted
+from ratewise.core.document import Column, DataTable, Part, Sentence, as_lines, bar, noted
 from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Ratings
@@ -109,14 +109,6 @@ class Slice(Result):
             }  # fmt: skip
         return out
 
-    def summary(self) -> str:
-        if self.value is None:
-            return f"{self.name}: no estimate: {self.reason}"
-        if self.interval is None:
-            return f"{self.name}: {self.value:.4f} (no interval: {self.reason})"
-        low, high = self.interval
-        return f"{self.name}: {self.value:.4f} [{low:.4f}, {high:.4f}] from {self.labels} strong ratings"
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slices(Result):
@@ -138,10 +130,9 @@ class Slices(Result):
         return [{name: x for name, x in row.items() if name != "unshrunk"} for row in rows]
 
     def summary(self) -> str:
-        return "\n".join([*(one.summary() for one in self.slices), f"all: {self.overall.summary()}"])
+        return as_lines(self.document())
 
     def document(self) -> list[Part]:
-        """One line for each slice, the whole last, intervals drawn on one scale; then what is missing and the notes."""
         everything: list[Slice | Estimate] = [*self.slices, self.overall]
         known = [x for one in everything for x in (one.value, *(one.interval or ())) if x is not None]
         ends = (min(known), max(known)) if max(known) > min(known) else (min(known) - 0.5, max(known) + 0.5)
@@ -340,8 +331,10 @@ def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, .
     if len(use) < FEWEST_TO_SHRINK:
         return found, (f"not shrunk: that needs {FEWEST_TO_SHRINK} slices with an interval, and there are {len(use)}",)
     estimates = [one.estimate for one in use if one.estimate is not None]
-    value = np.array([e.value for e in estimates])
-    mean, between, shrunk = shrunk_means(value, np.array([_error(e) for e in estimates]), level=level)
+    value, se = np.array([e.value for e in estimates]), np.array([e.standard_error or 0.0 for e in estimates])
+    half = np.array([np.ptp(e.interval) / 2 for e in estimates if e.interval is not None])
+    # The standard error that an interval speaks of counts few labels, and ratings that are all alike.
+    mean, between, shrunk = shrunk_means(value, np.maximum(half / special.ndtri(0.5 + level / 2), se), level=level)
     known = [e.bounds for e in estimates if e.bounds is not None]
     if len(known) == len(use):
         ends = min(low for low, _ in known), max(high for _, high in known)
@@ -352,13 +345,6 @@ def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, .
         "intervals hold on average over slices, the unshrunk values stand beside"
     )
     return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)
-
-
-def _error(e: Estimate) -> float:
-    """Standard error that the interval speaks of: it counts few labels and ratings that are all alike."""
-    assert e.interval is not None
-    z = float(special.ndtri(0.5 + e.level / 2))
-    return max((e.interval[1] - e.interval[0]) / (2 * z), e.standard_error or 0.0)
 
 
 # The slices by the names in a column
