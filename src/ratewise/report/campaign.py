@@ -8,7 +8,7 @@ from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.status import IF_YOU_LOOK, Status, ends_of
+from ratewise.campaign.status import ends_of
 from ratewise.core.document import (
     Bullets,
     Code,
@@ -30,7 +30,6 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
 from ratewise.report.page import page, svg_of
 from ratewise.report.pictures import plot_calibration, plot_money, plot_rates
-from ratewise.report.words import counted
 from ratewise.store.money import amount, to_money
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def report(
     return [
         Heading(now.status.name, 1), Sentence(words.plain_answer(now), "answer"),
         *([Sentence("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
-        *_interval_told(now.status), Sentence(_in_words(now.status)),
+        *now.status.document(running=now.is_running),
         _facts(now, datetime.now(UTC) if made is None else made),
         *_raters(now), *_rounds(now, truth),
         *_titled("What was saved", [Sentence(line) for line in words.savings(now)]),
@@ -107,26 +106,6 @@ def _answer(e: Estimate, truth: float | None) -> list[Part]:
         Sentence(f", {interval}", "large", f"{e.value:.4f}"),
         Sentence(f"Mean strong rating of the {e.estimand}, {rests}"),
     ]
-
-
-def _interval_told(status: Status) -> list[Part]:
-    """What the interval that leads is good for, and the other one by the name that it has everywhere."""
-    if status.lead is None:
-        return []
-    other = status.for_looks
-    more = "" if other is None else f" {IF_YOU_LOOK.capitalize()}: {ends_of(other)}."
-    return [Sentence(f"{status.lead_words.capitalize()}.{more}")]
-
-
-def _in_words(status: Status) -> str:
-    left = "" if status.left is None else f", {amount(status.left)} left"
-    missing = f" {counted(status.missing, 'strong rating')} will not come: counted at both ends of the scale."
-    failed = f" {counted(status.failed_calls, 'failed call')} among what was paid."
-    return (
-        f"{amount(status.spent)} spent{left}; {status.looked:,} of {status.pool:,} items looked at, "
-        f"{status.labels:,} strong ratings; {status.ended or 'under way'}.{missing * bool(status.missing)}"
-        f"{failed * bool(status.failed_calls)}"
-    )
 
 
 def _facts(now: Snapshot, made: datetime) -> FactTable:

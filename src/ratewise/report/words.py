@@ -98,11 +98,6 @@ def money(spec: Spec, amount: Decimal) -> str:
     return f"{spec.currency}{whole}" if len(spec.currency) == 1 else f"{whole} {spec.currency}"
 
 
-def counted(n: int, word: str) -> str:
-    """A number of things."""
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
-
-
 # Pictures
 
 
