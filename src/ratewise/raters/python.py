@@ -57,7 +57,8 @@ class PythonRater:
         self._function = _load(path, folder)
         self._takes_key = _takes_key(self._function)
         _check_takes_item(self._function, path, key=self._takes_key)
-        self._is_async = _is_async(self._function)
+        call = getattr(self._function, "__call__", None)  # noqa: B004 - of an object that has an async one
+        self._is_async = inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(call)
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """All answers at once from an async function; otherwise one after the other, in a thread of this call."""
@@ -164,15 +165,12 @@ def _import(name: str, folder: str) -> ModuleType:
             sys.path.remove(place)
         if place not in sys.path:
             sys.path.append(place)
-    _check_origin(module, Path(place, *name.split(".")))
-    return module
-
-
-def _check_origin(module: ModuleType, stem: Path) -> None:
-    """Refuse a second module of the same name from another folder: Python would silently use the first."""
+    # Of a second module of the same name in another folder, Python would silently use the first.
+    stem = Path(place, *name.split("."))
     meant = next((file for file in (stem / "__init__.py", Path(f"{stem}.py")) if file.exists()), None)
     if meant and not (module.__file__ and meant.samefile(module.__file__)):
         raise InputError(f"another module {module.__name__} is already loaded from {module.__file__}; rename {meant}")
+    return module
 
 
 def _takes_key(function: Callable[..., Any]) -> bool:
@@ -193,8 +191,3 @@ def _check_takes_item(function: Callable[..., Any], path: str, *, key: bool) -> 
         ) from None
     except ValueError:  # a function of C that does not tell its parameters
         return
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    call = getattr(function, "__call__", None)  # noqa: B004 - of an object that has an async one
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)

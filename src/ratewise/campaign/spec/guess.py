@@ -117,7 +117,9 @@ def guess_columns(
             )
     id = _id(columns) if id is None else id
     rated = {name: c for name, c in columns.items() if c.kind is not None and name != id and c.different > 0}
-    strong = _strong(rated, weak) if strong is None else strong
+    if strong is None:  # the one that most clearly says that people filled it
+        by_people = [c for c in rated.values() if c.name != weak and c.leaning > 0]
+        strong = max(by_people, key=lambda c: c.leaning).name if by_people else None
     unsure = tuple(c.name for c in rated.values() if strong is None and _may_be_strong(c))
     weak = _weak(rated, strong) if weak is None else weak
     if weak is not None and weak == strong:
@@ -169,11 +171,13 @@ def _worded(texts: tuple[str, ...]) -> tuple[Floats | None, Kind | None]:
 
 
 def _id(columns: dict[str, _Column]) -> str | None:
-    def tells_apart(c: _Column) -> bool:
-        return not c.missing and c.different == len(c.texts) and max(map(len, c.texts)) <= _LONGEST_ID
-
-    named = [c.name for c in columns.values() if set(c.words) & set(_IDS) and tells_apart(c)]
-    codes = (c.name for c in columns.values() if c.numbers is None and tells_apart(c) and _is_code(c.texts))
+    """The column that tells all rows apart: by its name, else one of codes."""
+    unique = [
+        c for c in columns.values()
+        if not c.missing and c.different == len(c.texts) and max(map(len, c.texts)) <= _LONGEST_ID
+    ]  # fmt: skip
+    named = [c.name for c in unique if set(c.words) & set(_IDS)]
+    codes = (c.name for c in unique if c.numbers is None and _is_code(c.texts))
     return min(named, key=len, default=None) or next(codes, None)
 
 
@@ -181,12 +185,6 @@ def _is_code(texts: tuple[str, ...]) -> bool:
     """Whether these are no texts but marks such as T-00417: one word each, most with a digit, and enough of them."""
     digits = sum(any(sign.isdigit() for sign in text) for text in texts)
     return len(texts) >= _FEWEST_CODES and digits > len(texts) / 2 and not any(len(text.split()) > 1 for text in texts)
-
-
-def _strong(rated: dict[str, _Column], weak: str | None) -> str | None:
-    """The strong column: the one that most clearly says that people filled it."""
-    named = [c for c in rated.values() if c.name != weak and c.leaning > 0]
-    return max(named, key=lambda c: c.leaning).name if named else None
 
 
 def _is_shown(c: _Column) -> bool:
@@ -360,13 +358,18 @@ def begin_from(
     guess = guess_columns(read, id=id, weak=weak, strong=strong, roles=roles)
     if said.bounds is not None and said.scale:
         guess = replace(guess, scale=RatingScale("score", *said.bounds))
+    picked = None  # what tells the labels that are there from a random draw
+    if guess.strong is not None:
+        labelled = np.array([text.strip() != "" for text in read.texts(guess.strong, missing="allow")])
+        apart = [name for name in (guess.strong, guess.id) if name is not None]
+        picked = clear_difference(read, labelled, {}, apart=apart)
     path = place_of(folder_or_file)
     check_new(path)
     make_folder(os.path.dirname(path))
     begun = Begun(
         path=path, table=table, format=format, rows=rows, guess=guess, weak_price=weak_price, strong_price=strong_price,
         budget=_budget(rows, weak_price or _WEAK_PRICE, strong_price or _STRONG_PRICE, guess), words=said,
-        picked=_picked(read, guess),
+        picked=picked,
     )  # fmt: skip
     write_text(path, "\n".join(_toml(begun)) + "\n")
     try:
@@ -458,15 +461,6 @@ def _rating(g: Guess, words: Meaning) -> Iterator[str]:
 def scale_words(g: Guess) -> str:
     """The rating scale in words."""
     return _KINDS[g.scale.kind].format(low=g.scale.low, high=g.scale.high)
-
-
-def _picked(table: Table, guess: Guess) -> str | None:
-    """What tells the labels that are there from a random draw; `None` where nothing does."""
-    if guess.strong is None:
-        return None
-    labelled = np.array([text.strip() != "" for text in table.texts(guess.strong, missing="allow")])
-    apart = [name for name in (guess.strong, guess.id) if name is not None]
-    return clear_difference(table, labelled, {}, apart=apart)
 
 
 def _column_rater(column: str) -> tuple[str, ...]:
