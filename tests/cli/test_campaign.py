@@ -296,7 +296,9 @@ def test_init_from_a_table_says_what_it_guessed_and_the_campaign_runs(run, items
 
 def test_every_mistake_is_a_line_of_its_own(run, toml):
     text = Path(toml).read_text(encoding="utf-8")
-    Path(toml).write_text(text.replace('"binary"', '"binry"').replace("budget", "bugdet").replace("seed = 3", 'seed = "3"'))
+    Path(toml).write_text(
+        text.replace('"binary"', '"binry"').replace("budget", "bugdet").replace("seed = 3", 'seed = "3"')
+    )
     for command in ("run", "status", "report", "verify"):
         done = run(command, toml)
         assert (done.code, done.out) == (2, "")
