@@ -13,7 +13,7 @@ from scipy import stats
 
 import ratewise as rw
 from ratewise.campaign.estimates import estimate_history
-from ratewise.campaign.old_labels import LoadedLabels, Start
+from ratewise.campaign.old_labels import Start
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 
 from ..bounds import FALSE_ALARM, most, sizes, so_many
@@ -54,7 +54,7 @@ def played(how, trials):
         start = Start(how, int(old.sum()), float(truth[old].mean()), estimand)
         values = np.where(old, truth, np.nan)
         rates = was if how == "rates" else np.zeros(400)
-        order = LoadedLabels(start, values, rates).order(np.random.default_rng([seed, 92]).random(400))
+        order = start.order(values, np.random.default_rng([seed, 92]).random(400))
         g, h, was_old = judge[order], truth[order], old[order]
         prices = (Decimal("0.02"), Decimal(1))
         base = RehearsalPool.of(g, h, prices=prices, seed=seed)
