@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ratewise.core.result import JsonRecord, fields_in_json
 from ratewise.errors import InputError
 from ratewise.learn.networks import quiet_libraries, reason_of
+from ratewise.tables.write import replacing, write_text
 
 Vectors = NDArray[np.float32]
 Kind = Literal["words", "embeddings", "vectors"]
@@ -193,9 +194,7 @@ class Vault:
     def book(self, tokens: int) -> None:
         """Remember that a ledger has this many tokens; it never becomes fewer."""
         if tokens > self.booked:
-            part = self.folder / f"{_BOOKED}.{os.getpid()}.part"
-            part.write_text(str(tokens), encoding="utf-8")
-            part.replace(self.folder / _BOOKED)
+            write_text(self.folder / _BOOKED, str(tokens))
 
     def vectors(self, texts: Sequence[str], *, most: Decimal | None = None, embed: Embedder | None = None) -> Vectors:
         """A vector for each text; unknown ones are embedded batch by batch, and kept with the tokens billed for them.
@@ -242,14 +241,11 @@ class Vault:
     def _keep(self, keys: list[bytes], vectors: Vectors, tokens: int) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.sha256(b"".join(keys)).hexdigest()[:16] if keys else f"lost-{self.tokens + tokens}"
-        file = self.folder / f"{name}.npz"
-        part = file.with_suffix(f".{os.getpid()}.part")
-        with part.open("wb") as out:
+        with replacing(str(self.folder / f"{name}.npz")) as part, open(part, "wb") as out:
             names = np.array([np.frombuffer(key, dtype=np.uint8) for key in keys]).reshape(-1, 16)
             np.savez(out, keys=names, vectors=vectors, tokens=np.int64(tokens))
             out.flush()
             os.fsync(out.fileno())
-        part.replace(file)
         self.tokens += tokens
         self._known.update(zip(keys, vectors, strict=True))
 

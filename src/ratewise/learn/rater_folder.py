@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -76,13 +75,6 @@ def read_settings(folder: Path) -> Settings:
         said = error if wrong is None else f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
         raise InputError(f"{folder / SETTINGS} cannot be used: {said}; train the rater again") from None
     return found
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    part = path.with_suffix(f"{path.suffix}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 # What it was trained on

@@ -31,8 +31,9 @@ from ratewise.learn.networks import (
     save_weights,
     seeded,
 )
-from ratewise.learn.rater_folder import CARD, KINDS, KNOWN, SETTINGS, Kind, Settings, TrainedOn, write_text
+from ratewise.learn.rater_folder import CARD, KINDS, KNOWN, SETTINGS, Kind, Settings, TrainedOn
 from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.write import write_text
 
 HELD_OUT = 0.15  # of the labels: for early stopping, calibration and the card
 FEWEST = 20  # labels

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.learn.rater_folder import Settings, TrainedOn, read_settings, write_text
+from ratewise.learn.rater_folder import Settings, TrainedOn, read_settings
+from ratewise.tables.write import write_text
 
 LONG = "the committee met on tuesday and decided after a long talk that the old bridge over the river must be closed"
 
