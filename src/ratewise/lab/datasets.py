@@ -47,6 +47,7 @@ WHERE: dict[str, str] = {
 
 _PAIR = ("gpt-4-1106-preview", "claude-2.1")
 _RETRIEVE_THEN_READ = "RTR"
+_MODEL = "mt5_xxl"
 _MOST_LISTED = 12
 
 
@@ -77,8 +78,8 @@ def load_imagenet(folder: Folder) -> Dataset:
     return Dataset("imagenet", source, weak, strong)
 
 
-def load_arena(folder: Folder, *, pair: tuple[str, str] = _PAIR) -> Dataset:
-    """H and G of "the first model of the pair wins", whichever side it was shown on; a tie is 0.5.
+def load_arena(folder: Folder) -> Dataset:
+    """H and G of "the paper's first model wins", whichever side it was shown on; a tie is 0.5.
 
     Every comparison of the pair needs a score. Of the other comparisons, those with a score are the transfer
     data, as "model_a wins": an autorater that was trained on some of them has no honest score for those.
@@ -89,24 +90,24 @@ def load_arena(folder: Folder, *, pair: tuple[str, str] = _PAIR) -> Dataset:
     weak = _scores(ratings, "weak", ids)
     own = "strong" in ratings.columns
     strong = _scores(ratings, "strong", ids) if own else _human_votes(votes, ids)
-    shown, swapped = _sides(votes, pair)
+    shown, swapped = _sides(votes, _PAIR)
     target = shown | swapped
     for column, values in {"weak": weak, "strong": strong}.items():
         _refuse_missing(values[target], ids[target], what=f"{column} rating", where=ratings.name)
     other = ~target & ~np.isnan(weak) & ~np.isnan(strong)
     source = (
-        f"Chatbot Arena 55k, {int(target.sum())} comparisons of {pair[0]} (wins) with {pair[1]}, transfer from"
+        f"Chatbot Arena 55k, {int(target.sum())} comparisons of {_PAIR[0]} (wins) with {_PAIR[1]}, transfer from"
         f" {int(other.sum())} others; H is {'your own strong rating' if own else 'the human vote'} and G your own weak"
-        f" rating, as the paper's, Gemini 1.5 Flash and Gemma on {_PAIR[0]} against {_PAIR[1]}, are not published."
+        " rating, as the paper's, Gemini 1.5 Flash and Gemma, are not published."
     )
     return Dataset("arena", source, *_split(weak, strong, target, swapped, other))
 
 
-def load_aqa(folder: Folder, *, system: str | None = None) -> Dataset:
+def load_aqa(folder: Folder) -> Dataset:
     """H = the human rating that the answer is attributable, G = the NLI score; items without H are left out.
 
-    Without `system`, the retrieve-then-read system (RTR-…) with the best mean human rating, as in the paper; if
-    no name starts so, the best of all. Without a column nli_score, G is the verdict of AutoAIS, 1 or 0.
+    The retrieve-then-read system (RTR-…) with the best mean human rating, as in the paper; if no name starts so, the
+    best of all. Without a column nli_score, G is the verdict of AutoAIS, 1 or 0.
     """
     table = read_table(_file("aqa", folder, "ratings.csv"))
     systems = table.texts("system_name")
@@ -114,10 +115,8 @@ def load_aqa(folder: Folder, *, system: str | None = None) -> Dataset:
     rated = ~np.isnan(strong)
     if not rated.any():
         raise TableError(f"column 'human_rating' of {table.name} has no Y or N; {WHERE['aqa']}")
-    chosen, how = _best_system(systems[rated], strong[rated]) if system is None else (system, "chosen by name")
+    chosen, how = _best_system(systems[rated], strong[rated])
     rows = rated & (systems == chosen)
-    if not rows.any():
-        raise TableError(f"{table.name} has no human rating of the system {chosen!r}; {_there_are(systems[rated])}")
     column = "nli_score" if "nli_score" in table.columns else "auto_ais"
     score = table.numbers(column, missing="allow") if column == "nli_score" else _verdicts(table, column, "Y", "N")
     questions = table.texts("question")[rows]
@@ -130,28 +129,26 @@ def load_aqa(folder: Folder, *, system: str | None = None) -> Dataset:
     return Dataset("aqa", source, weak, strong[rows])
 
 
-def load_seahorse(
-    folder: Folder, *, model: str = "mt5_xxl", split: Literal["train", "validation", "test"] = "test"
-) -> Dataset:
+def load_seahorse(folder: Folder) -> Dataset:
     """H = the human rating of attribution (question4): Yes is 1, No is 0, summaries with neither are left out.
 
-    Only the test set by default: the published autorater was trained on the others.
+    Only the test set: the published autorater was trained on the others.
     """
-    table = _read_tsv(_file("seahorse", folder, f"{split}.tsv", inside="seahorse_data"))
+    table = _read_tsv(_file("seahorse", folder, "test.tsv", inside="seahorse_data"))
     models = table.texts("model")
-    of_model = models == model
+    of_model = models == _MODEL
     if not of_model.any():
-        raise TableError(f"{table.name} has no summary by the model {model!r}; {_there_are(models)}")
+        raise TableError(f"{table.name} has no summary by the model {_MODEL!r}; {_there_are(models)}")
     verdict = _verdicts(table, "question4", yes="Yes", no="No")
     rows = of_model & ~np.isnan(verdict)
     if not rows.any():
-        raise TableError(f"column 'question4' of {table.name} has no Yes or No for the model {model!r}")
+        raise TableError(f"column 'question4' of {table.name} has no Yes or No for the model {_MODEL!r}")
     articles = table.texts("gem_id")[rows]
     ratings = read_table(_file("seahorse", folder, "ratings.csv"))
-    weak = _scores(ratings, "weak", articles, key="gem_id", model=model)
+    weak = _scores(ratings, "weak", articles, key="gem_id", model=_MODEL)
     _refuse_missing(weak, articles, what="weak rating", where=ratings.name)
     source = (
-        f"SEAHORSE {split} set, {len(weak)} summaries by {model} ({int(of_model.sum()) - len(weak)} more without a Yes"
+        f"SEAHORSE test set, {len(weak)} summaries by {_MODEL} ({int(of_model.sum()) - len(weak)} more without a Yes"
         " or No left out); H is the human rating of attribution and G your own weak rating, as the paper's, on mT5 13B,"
         " is not published."
     )
