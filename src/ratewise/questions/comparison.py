@@ -143,10 +143,10 @@ class ManyComparisons(Result):
 
     def of(self, name: str) -> Rival:
         """One system's row."""
-        for rival in self.rivals:
-            if rival.name == name:
-                return rival
-        raise InputError(f"no system is called {name!r}; there are {', '.join(r.name for r in self.rivals)}")
+        rivals = {rival.name: rival for rival in self.rivals}
+        if name not in rivals:
+            raise InputError(f"no system is called {name!r}; there are {', '.join(rivals)}")
+        return rivals[name]
 
     def _rows(self) -> list[dict[str, Any]]:
         return [rival.row() for rival in self.rivals]

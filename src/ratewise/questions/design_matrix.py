@@ -88,10 +88,14 @@ def _numbers(table: Table, column: str, rows: Mask) -> Floats | None:
         if np.mean([_is_number(text) for text in texts.tolist()]) > _MOSTLY:
             raise  # a column of numbers with a slip in it
         return None
-    if np.isnan(x).any():
-        row = int(np.flatnonzero(rows)[int(np.argmax(np.isnan(x)))]) + 1
-        raise TableError(f"row {row} of {table.name} has no value in column {column!r}; fill it or leave the row out")
+    _refuse_gap(table.name, column, rows, np.isnan(x))
     return x
+
+
+def _refuse_gap(name: str, column: str, rows: Mask, gap: Mask) -> None:
+    if gap.any():
+        row = int(np.flatnonzero(rows)[int(np.argmax(gap))]) + 1
+        raise TableError(f"row {row} of {name} has no value in column {column!r}; fill it or leave the row out")
 
 
 def _halves(x: Floats) -> list[Mask]:
@@ -113,9 +117,7 @@ def _is_number(text: str) -> bool:
 def _words(table: Table, column: str, rows: Mask) -> list[tuple[str, Floats]]:
     """A column for each word, the most frequent first."""
     texts = table.texts(column, missing="allow")[rows]
-    if np.any(texts == ""):
-        row = int(np.flatnonzero(rows)[int(np.argmax(texts == ""))]) + 1
-        raise TableError(f"row {row} of {table.name} has no value in column {column!r}; fill it or leave the row out")
+    _refuse_gap(table.name, column, rows, np.asarray(texts == ""))
     counts = Counter(texts.tolist())
     if len(counts) > _MOST_WORDS:
         raise TableError(
@@ -138,16 +140,11 @@ def _independent(names: list[str], X: Floats) -> DesignMatrix:
         left = float(np.linalg.norm(rest))
         if left > _SINGULAR:
             Q[:, count], keep[j] = rest / left, True
-    left_out = tuple((names[j], _why(X[:, j])) for j in np.flatnonzero(~keep))
+    same, collinear = "is the same on every row", "says nothing that the columns before it do not say (collinear)"
+    left_out = tuple((names[j], same if np.ptp(X[:, j]) == 0 else collinear) for j in np.flatnonzero(~keep))
     if not keep.any():
         raise InputError("no column varies; there is nothing to regress on")
     return DesignMatrix(tuple(name for name, k in zip(names, keep, strict=True) if k), X[:, keep], left_out)
-
-
-def _why(x: Floats) -> str:
-    if np.ptp(x) == 0:
-        return "is the same on every row"
-    return "says nothing that the columns before it do not say (collinear)"
 
 
 _ALIGNED = 1e-9  # of the largest: a row whose predictor does not depend on an unknown direction

@@ -81,10 +81,7 @@ class Leaderboard(Result):
         return tuple(model for model in self.models if model.rating is not None)
 
     def __getitem__(self, name: str) -> RankedModel:
-        for model in self.models:
-            if model.name == name:
-                return model
-        raise KeyError(name)
+        return {model.name: model for model in self.models}[name]
 
     def win_probability(self, first: str, second: str) -> float:
         """How often the first beats the second, ties counted half."""

@@ -61,10 +61,7 @@ class Regression(Result):
     covariance: Floats = field(repr=False, default_factory=lambda: np.empty((0, 0)))  # of those with a value
 
     def __getitem__(self, name: str) -> Coefficient:
-        for coefficient in self.coefficients:
-            if coefficient.name == name:
-                return coefficient
-        raise KeyError(name)
+        return {one.name: one for one in self.coefficients}[name]
 
     def _rows(self) -> list[dict[str, Any]]:
         return [c.to_dict() for c in self.coefficients]

@@ -177,7 +177,10 @@ def ask_votes(
     names = [] if strong is None else [name for name in strong_columns(given, strong) if name in given.columns]
     read = votes_in_numbers(given, names, weak, meaning)
     _, pairs = read_models(read, model_a, model_b)
-    g = _weak(read, weak)
+    g = plain_numbers(read, weak)
+    if np.isnan(g).any():
+        row = int(np.argmax(np.isnan(g))) + 1
+        raise TableError(f"row {row} of {read.name} has no weak vote in column {weak!r}; every comparison needs one")
     rates, selected, h = _before(read, None if not names else with_mean(read, names, meaning), named=strong is not None)
     left, asked_before = ~selected, int(selected.sum())
     count = int(number(votes, name="votes", minimum=1))
@@ -196,14 +199,6 @@ def ask_votes(
     if "rate" not in given.columns and asked_before:
         told.insert(0, f"no column 'rate': the {asked_before:,} votes that are there count as drawn at random")
     return Asked(made, over_all, selected | again, again, saving, tuple(told))
-
-
-def _weak(table: Table, column: str) -> Floats:
-    g = plain_numbers(table, column)
-    if np.isnan(g).any():
-        row = int(np.argmax(np.isnan(g))) + 1
-        raise TableError(f"row {row} of {table.name} has no weak vote in column {column!r}; every comparison needs one")
-    return g
 
 
 def _before(table: Table, votes: Ready | None, *, named: bool) -> tuple[Floats, Mask, Floats]:
@@ -244,16 +239,13 @@ def _worth(pairs: Pairs, x: Covariates, strong: Floats, rates: Floats) -> tuple[
     model, unseen = sharpest_error(known, x)
     f = known.model.predict(x)
     moves = _moves(pairs, weak_predictor(pairs, f)[:, 0])
-    prices = [_price(known.residual**2, u, moves[labelled], known.weights) for u in (unseen, error[labelled])]
+    at, prices = moves[labelled], []  # squared errors at a given cost, the labels' residuals standing in for u
+    for u in (unseen, error[labelled]):
+        root = np.sqrt(u * at)
+        prices.append(float(known.weights @ (known.residual**2 * at / root)) * float(known.weights @ root))
     if prices[0] > _CLEAR_GAIN * prices[1]:
         return error * moves, f"{follow}; where weak votes err adds little"
     return model.predict(f, x) * moves, f"{follow}, and where weak votes were seen to err"
-
-
-def _price(squared: Floats, error: Floats, moves: Floats, weights: Floats) -> float:
-    """Squared error at a given cost with rates by sqrt(error · moves), the labels' residuals standing in for u."""
-    root = np.sqrt(error * moves)
-    return float(np.dot(weights, squared * moves / root)) * float(np.dot(weights, root))
 
 
 def _moves(pairs: Pairs, predictor: Floats) -> Floats:
