@@ -1,7 +1,8 @@
 """Regressions of the strong rating on columns, and how to spend on their coefficients (METHODS section 7)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,8 +153,13 @@ def regress(
         raise InputError(
             f"all {h.size} strong ratings are {h[0]:g}; a {family} regression needs ratings that differ: get more"
         )
-    model = _Model(family, method, tuple(on), intercept, tuple(features), weak is not None)
-    found = _fit_what_can_be(rated, model, pool_of(estimand, rated.how(how).pool_size, rated.items.rows))
+
+    def columns_of(drawn: RatedTable) -> DesignMatrix:
+        return design(drawn.table, on, rows=drawn.rows, intercept=intercept)
+
+    fit = partial(_fit, family=family, method=None if weak is None else method, features=features)
+    N = pool_of(estimand, rated.how(how).pool_size, rated.items.rows)
+    found = _fit_what_can_be(rated, family, columns_of, fit, N)
     return Regression(
         family=family,
         coefficients=_coefficients(found, how.level),
@@ -166,19 +172,6 @@ def regress(
         notes=rated.notes(how) + _notes(found) + votes_in_words(rated),
         covariance=found.fit.covariance,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    family: Family
-    method: RegressionMethod
-    on: tuple[str, ...]
-    intercept: bool
-    features: tuple[str, ...]
-    has_weak: bool
-
-    def design(self, drawn: RatedTable) -> DesignMatrix:
-        return design(drawn.table, self.on, rows=drawn.rows, intercept=self.intercept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,11 +187,14 @@ class _Found:
     agreed: bool = False  # the draw adds no variance that could be seen
 
 
-def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
+def _fit_what_can_be(
+    drawn: RatedTable, family: Family, columns_of: Callable[[RatedTable], DesignMatrix],
+    fit: Callable[[RatedTable, DesignMatrix, float], _Found], N: float,
+) -> _Found:  # fmt: skip
     """The fit, without rows that the strong ratings say nothing about: an answer for the rest, where there is one."""
     data, items = drawn.items.checked(), drawn.items.items
     lost: dict[str, str] = {}
-    columns = model.design(drawn)
+    columns = columns_of(drawn)
     too_few = (
         f"{data.labels} strong ratings cannot tell {columns.matrix.shape[1]} coefficients and their errors; name fewer "
         "columns or get more ratings"
@@ -210,7 +206,7 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
             raise InputError(too_few)
         if not gone.any():
             try:
-                found = _fit(drawn, columns, model, N * data.items / items)
+                found = fit(drawn, columns, N * data.items / items)
                 break
             except NoFitError as error:
                 gone = running_rows(columns.matrix, error.direction, columns.groups)
@@ -219,33 +215,37 @@ def _fit_what_can_be(drawn: RatedTable, model: _Model, N: float) -> _Found:
                     size = np.abs(error.direction) * np.sqrt((columns.matrix**2).mean(axis=0))
                     worst = [columns.names[k] for k in np.argsort(-size) if size[k] > 0.3 * size.max()][:3]
                     raise InputError(
-                        f"the {model.family} fit runs away along {', '.join(map(repr, worst))}: the ratings can be "
+                        f"the {family} fit runs away along {', '.join(map(repr, worst))}: the ratings can be "
                         "told apart there without error (separable data); leave these columns out, group their values, "
                         "or get more strong ratings"
                     ) from None
         drawn, before = drawn.part(~gone), columns
         data = drawn.items.checked()
-        columns = model.design(drawn)
+        columns = columns_of(drawn)
         lost |= {name: why for name in before.told if name not in columns.told}
     exact = items == N and bool(np.all(data.rates == 1))
     agreed = not found.fit.drawn.any() and bool(np.any(data.rates < 1))
     return replace(found, lost=lost, rows_lost=items - data.items, exact=exact, agreed=agreed)
 
 
-def _fit(drawn: RatedTable, columns: DesignMatrix, model: _Model, N: float) -> _Found:
+def _fit(
+    drawn: RatedTable, columns: DesignMatrix, N: float, *, family: Family, method: RegressionMethod | None,
+    features: Sequence[str],
+) -> _Found:  # fmt: skip
+    """The fit by a method; `None` where the strong ratings stand alone."""
     data, codes = drawn.items.checked(), drawn.codes()
-    how, (X, back) = str(model.method), columns.standardised()
+    how, (X, back) = str(method), columns.standardised()
     power: float | None = 1.0
-    if not model.has_weak:
+    if method is None:
         how, power = "strong ratings alone", 0.0
-    elif model.method == "power-tuned":
+    elif method == "power-tuned":
         power = None
-    elif model.method == "auto":
+    elif method == "auto":
         known = X[:, 1:] if columns.names[0] == INTERCEPT else X
-        data, learned = with_learned_weak(drawn, features=model.features, known=known if known.shape[1] else None)
+        data, learned = with_learned_weak(drawn, features=features, known=known if known.shape[1] else None)
         how = f"auto (weak rating {learned})"
     try:
-        fit = fit_m_estimator(X, LOSSES[model.family], data, power=power, clusters=codes, pool_size=N)
+        fit = fit_m_estimator(X, LOSSES[family], data, power=power, clusters=codes, pool_size=N)
     except NoFitError as error:
         raise NoFitError(str(error), back @ error.direction) from None
     df = degrees_of_freedom(fit, X, contrasts=back, clusters=codes, pool_size=N)
