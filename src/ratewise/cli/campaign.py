@@ -213,24 +213,21 @@ def export(
     if questions:
         others = what["ledger"] or what["answers"] or what["record"]
         refuse(others, "--questions writes a file by itself; leave --ledger, --answers and --record out")
-        _export_questions(Campaign.open(campaign), output, rater=rater, hold=hold, json=json)
+        opened = Campaign.open(campaign)
+        sent = opened.export_questions(output, rater=rater, hold=hold)
+        how = "Fill in the column rating"
+        if len(sent.files) > 1:
+            config, tasks = sent.files[1], sent.files[0]
+            how = f"Make a project in Label Studio with the labelling config {config}, and import {tasks}"
+        after = f"Bring the labels back with: ratewise import {opened.spec.path.name} FILE"
+        counts = {"output": output, "files": list(sent.files), "questions": sent.questions, "hold": sent.held_hours}
+        tell(counts, f"{sent.summary()}\n{how}. {after}", json=json)
         return
     refuse(rater is not None or bool(hold), "--rater and --hold go with --questions")
     with Campaign.at(campaign).look() as now:
         (shown, said), head = export_to(now, output, **what), now.head
     if json or output != "-":
         tell({"output": output, **shown, "head": head}, f"{said}\n{_HEAD.format(head)}", json=json)
-
-
-def _export_questions(campaign: "Campaign", output: str, *, rater: str | None, hold: float, json: bool) -> None:
-    """Write people's open questions, and say what to do with them."""
-    sent = campaign.export_questions(output, rater=rater, hold=hold)
-    how = "Fill in the column rating"
-    if len(sent.files) > 1:
-        how = f"Make a project in Label Studio with the labelling config {sent.files[1]}, and import {sent.files[0]}"
-    said = f"{sent.summary()}\n{how}. Bring the labels back with: ratewise import {campaign.spec.path.name} FILE"
-    found = {"output": output, "files": list(sent.files), "questions": sent.questions, "hold": sent.held_hours}
-    tell(found, said, json=json)
 
 
 @command(

@@ -46,13 +46,19 @@ def compare(
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """
+    from ratewise.questions.comparison_layouts import compare_long, compare_tables
+
     options["bounds"] = both_ends(low, high)
     systems = [] if system is None else system
     if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
         refuse(strong is None, "name the column of the strong rating: --strong human")
         refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
         options |= {"weak": weak, "strong": strong, "id": id}
-        return _in_rows(table, with_table, systems, baseline, options)
+        if with_table is None:
+            return compare_long(table, system=systems[0], baseline=baseline, **options)
+        alone = not systems and baseline is None
+        refuse(not alone, "--system and --baseline are for one table; leave them out of --with")
+        return compare_tables(table, with_table, **options)
     unused = weak is not None or strong is not None or id is not None
     refuse(unused, "--weak, --strong and --id go with --with, or with --system COLUMN once")
     return _in_columns(table, systems, baseline, options | {"pool_size": pool_size})
@@ -79,19 +85,6 @@ def _in_columns(
         return compare_many(table, baseline=last, weak=weak, strong=strong, **options)
     g, h = (weak[first[0]], weak[last]), (strong[first[0]], strong[last])
     return compare_two(table, names=(first[0], last), weak=g, strong=h, **options)
-
-
-def _in_rows(
-    table: "TableLike", with_table: str | None, systems: list[str], baseline: str | None, options: dict[str, Any]
-) -> "Comparison | ManyComparisons":
-    """Two tables, or a table with a row for each item and system."""
-    from ratewise.questions.comparison_layouts import compare_long, compare_tables
-
-    if with_table is None:
-        return compare_long(table, system=systems[0], baseline=baseline, **options)
-    alone = not systems and baseline is None
-    refuse(not alone, "--system and --baseline are for one table; leave them out of --with")
-    return compare_tables(table, with_table, **options)
 
 
 @command(

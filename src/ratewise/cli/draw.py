@@ -56,9 +56,11 @@ def draw(
 
     A first draw, without a plan: ratewise draw pool.csv --at-random 50 --seed 7 -o drawn.csv --sheet labels.csv
     """
+    from ratewise.questions.draw_pool import draw_at_random
     from ratewise.questions.drawing import Drawn
     from ratewise.questions.sheets import drawn_beside, refuse_existing
-    from ratewise.tables import open_relation
+    from ratewise.tables import open_relation, read_table, write_table
+    from ratewise.tables.write import safe_cells as make_safe
 
     one = (plan is None) != (at_random is None)
     refuse(not one, "draw takes a plan or a number: --plan plan.json, or --at-random 50 for a first draw")
@@ -72,7 +74,10 @@ def draw(
     if plan is None:
         both = engine == "spark" or (safe_cells and output == "-")
         refuse(both, "--at-random goes without --engine spark; with --safe-cells, name a file: -o drawn.csv")
-        drawn = _drawn_at_random(table, at_random or 0, output, seed, id, safe_cells=safe_cells, format=format)
+        pool = open_relation(table, format=format)
+        drawn = draw_at_random(pool, at_random or 0, output, seed=seed, id_column=id)
+        if safe_cells:
+            write_table(make_safe(read_table(output)), output)
     else:
         drawn = _drawn_by_plan(
             table, plan, output, seed=seed, id_column=id, within_budget=within_budget, safe_cells=safe_cells,
@@ -101,20 +106,6 @@ def draw(
             blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
             say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
             say(_merge_command(plan, output, sheet))
-
-
-def _drawn_at_random(
-    table: str, count: int, output: str, seed: int, id_column: str | None, *, safe_cells: bool, format: str | None
-) -> "DrawnFile":  # fmt: skip
-    """Write the table with a simple random sample of its rows drawn."""
-    from ratewise.questions.draw_pool import draw_at_random
-    from ratewise.tables import open_relation, read_table, write_table
-    from ratewise.tables.write import safe_cells as make_safe
-
-    drawn = draw_at_random(open_relation(table, format=format), count, output, seed=seed, id_column=id_column)
-    if safe_cells:
-        write_table(make_safe(read_table(output)), output)
-    return drawn
 
 
 def _drawn_by_plan(

@@ -3,14 +3,12 @@
 import os
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ratewise.cli.console import print_json, say, tell
 from ratewise.cli.options import argument, command, flag, option, refuse
 
 if TYPE_CHECKING:
-    from ratewise.campaign.annotators import QualityResults
-    from ratewise.store.accounts import Person
     from ratewise.web.service import Service
 
 _URL = "http://127.0.0.1:8765"
@@ -81,7 +79,17 @@ def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: 
 
     opened = Campaign.open(campaign)
     if act == Act.LIST:
-        _print_people(*list_people(opened), json=json)
+        found, tests = list_people(opened)
+        told, lines = list[dict[str, Any]](), list[str]()
+        for one in found:
+            row = {name: getattr(one, name) for name in ("name", "admin", "active", "made_at")}
+            marks = [word for word, there in (("admin", one.admin), ("link taken back", not one.active)) if there]
+            if one.name in tests:
+                row |= asdict(tests[one.name])
+                marks += tests[one.name].words()
+            told.append(row)
+            lines.append(one.name + (f" ({', '.join(marks)})" if marks else ""))
+        tell({"people": told}, "\n".join(lines) or "nobody yet", json=json)
         return
     refuse(name is None, f"a name is missing; write: ratewise people {campaign} {act} NAME")
     name = str(name)
@@ -92,20 +100,6 @@ def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: 
     else:
         name = remove_person(opened, name)
         tell({"name": name, "removed": True}, f"{name} can no longer sign in; the answers stay.", json=json)
-
-
-def _print_people(found: "list[Person]", tests: "dict[str, QualityResults]", *, json: bool) -> None:
-    if json:
-        names = ("name", "admin", "active", "made_at")
-        rows = [{name: getattr(one, name) for name in names} for one in found]
-        print_json({"people": [row | (asdict(tests[row["name"]]) if row["name"] in tests else {}) for row in rows]})
-        return
-    for one in found:
-        marks = [word for word, there in (("admin", one.admin), ("link taken back", not one.active)) if there]
-        marks += tests[one.name].words() if one.name in tests else []
-        say(one.name + (f" ({', '.join(marks)})" if marks else ""))
-    if not found:
-        say("nobody yet")
 
 
 def check_installed() -> None:

@@ -36,15 +36,9 @@ def start(master: str | None) -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise TableError('Spark is not installed; type: pip install "ratewise[spark]"') from None
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.pyspark.python": sys.executable,
-    }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the system's Python
-    builder = SparkSession.builder.appName("ratewise")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.appName("ratewise").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.pyspark.python", sys.executable)
     try:
         return (builder if master is None else builder.master(master)).getOrCreate()
     except Exception as error:

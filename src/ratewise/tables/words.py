@@ -141,13 +141,19 @@ def number_in(text: str, meaning: Meaning) -> float | None:
 
 def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple[Floats, str] | None:
     """Numbers for the words of a column, and a note; `None` where the column stays as it is."""
-    numbers = _numbers(table, name)
-    if numbers is not None and not (strong and (meaning.positive or meaning.scale)):
-        return None
+    if not (strong and (meaning.positive or meaning.scale)):
+        try:
+            table.numbers(name, missing="allow")
+        except TableError:
+            if name not in table.columns:
+                raise
+        else:
+            return None
     texts = table.texts(name, missing="allow")
     words, index = np.unique(np.array([_plain(text) for text in texts], dtype=np.str_), return_inverse=True)
     said = {word: number_in(word, meaning) for word in words.tolist() if word}
-    pair, note = _pair(set(said)), ""
+    pairs = (pair for pair in KNOWN_PAIRS if said.keys() <= {*pair, "1", "0"} and said.keys() & set(pair))
+    pair, note = next(pairs, None), ""
     if meaning.scale:
         _refuse_off_scale(table, name, words, index, said, meaning)
     elif meaning.positive and (strong or pair is None or 1.0 in said.values()):
@@ -158,21 +164,6 @@ def _column(table: Table, name: str, meaning: Meaning, *, strong: bool) -> tuple
         said = {word: float(word in {pair[0], "1"}) for word in said}
         note = f"{pair[0]} counts as 1 and {pair[1]} as 0"
     return np.array([said.get(word, np.nan) for word in words.tolist()], dtype=np.float64)[index], note
-
-
-def _pair(there: set[str]) -> tuple[str, str] | None:
-    """The well-known words for 1 and 0 that these are, if they are."""
-    known = (pair for pair in KNOWN_PAIRS if there <= {*pair, "1", "0"} and there & set(pair))
-    return next(known, None)
-
-
-def _numbers(table: Table, name: str) -> Floats | None:
-    try:
-        return table.numbers(name, missing="allow")
-    except TableError:
-        if name not in table.columns:
-            raise
-        return None
 
 
 def _refuse_off_scale(

@@ -6,7 +6,6 @@ line here.
 """
 
 import os
-from collections.abc import Sequence
 from typing import Protocol
 
 from ratewise.errors import RatewiseError, TableError
@@ -70,13 +69,20 @@ def adapted(path: str, format: str | None = None, *, name: str | None = None) ->
         raise TableError(f"{format!r} is no format; the formats of other tools are {', '.join(map(repr, ADAPTERS))}")
     several = several_files(path)
     if several is None:
-        return _of_file(Source(path, name), format)
+        source = Source(path, name)
+        format = format or known(source)
+        return None if format is None else _read(source, format)
     sources = [Source(file) for file in several]
     if format is None:
         format = known(sources[0]) if sources else None
         if format is None:
             return None
-        _refuse_others(sources, format)
+        for source in sources[1:]:
+            if not ADAPTERS[format].looks(source):
+                raise TableError(
+                    f"{sources[0].name} is a file of {format!r}, and {source.name} beside it is none; name those of "
+                    "one kind with a pattern in quotation marks"
+                )
     elif not sources:
         raise TableError(f"{one_line(path)} has no file in it that could be of {format!r}; check the path")
     return joined([_read(source, format) for source in sources], several, name or name_of(path))
@@ -100,38 +106,17 @@ def several_files(path: str) -> tuple[str, ...] | None:
     if tables:
         return tables
     logs = tuple(file for file in found if file.lower().endswith(".eval"))
-    return logs or tuple(
-        file for file in found if _ends_in_json(file) and known(Source(file)) not in {None, PLAIN_JSON}
-    )
-
-
-def _ends_in_json(file: str) -> bool:
-    return file.lower().removesuffix(".gz").endswith(".json")
-
-
-def _refuse_others(sources: Sequence[Source], format: str) -> None:
-    """Refuse a folder in which one tool's files lie beside another's, or beside plain tables."""
-    for source in sources[1:]:
-        if not ADAPTERS[format].looks(source):
-            raise TableError(
-                f"{sources[0].name} is a file of {format!r}, and {source.name} beside it is none; name those of one "
-                "kind with a pattern in quotation marks"
-            )
-
-
-def _of_file(source: Source, format: str | None) -> Imported | None:
-    if format is None:
-        format = known(source)
-        return None if format is None else _read(source, format)
-    if not os.path.exists(source.path):
-        raise TableError(f"{one_line(source.path)} does not exist; check the path")
-    if not os.path.isfile(source.path):
-        raise TableError(f"{one_line(source.path)} is no file; give the path of a file of {format!r}")
-    return _read(source, format)
+    documents = (file for file in found if file.lower().removesuffix(".gz").endswith(".json"))
+    return logs or tuple(file for file in documents if known(Source(file)) not in {None, PLAIN_JSON})
 
 
 def _read(source: Source, format: str) -> Imported:
     """The table; values of kinds that the tool never writes, wherever they are, are damage."""
+    if not os.path.isfile(source.path):
+        shown = one_line(source.path)
+        if not os.path.exists(source.path):
+            raise TableError(f"{shown} does not exist; check the path")
+        raise TableError(f"{shown} is no file; give the path of a file of {format!r}")
     try:
         return ADAPTERS[format].read(source)
     except RatewiseError:

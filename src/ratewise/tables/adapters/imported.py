@@ -205,7 +205,9 @@ def joined(parts: Sequence[Imported], files: Sequence[str], name: str) -> Import
     told = {each.column: each for part in reversed(parts) for each in part.became}
     order = list(dict.fromkeys(column for part in parts for column in part.table.columns))
     columns = {column: _one_below_the_other([each.get(column) for each in arrays], parts) for column in order}
-    stems = _stems(files)
+    stems = [os.path.splitext(file.removesuffix(".gz"))[0] for file in files]
+    short = [os.path.basename(stem) for stem in stems]
+    stems = [one_line(stem) for stem in (short if len(set(short)) == len(short) else stems)]
     from_file = np.repeat(np.array(stems, dtype=object), [part.table.rows for part in parts])
     notes = [note for part in parts for note in part.notes]
     for column in (column for column in order if column in told and told[column].role == "id"):
@@ -218,14 +220,6 @@ def joined(parts: Sequence[Imported], files: Sequence[str], name: str) -> Import
         told[FILE] = Became(FILE, "more", "the name of the file")
     became = tuple(told[column] for column in columns if column in told)
     return Imported(table_from_mapping(columns, name=name), parts[0].tool, became, tuple(dict.fromkeys(notes)))
-
-
-def _stems(files: Sequence[str]) -> list[str]:
-    """The files' names without their endings; with their folders where two are alike."""
-    stems = [os.path.splitext(os.path.basename(file).removesuffix(".gz"))[0] for file in files]
-    if max(Counter(stems).values()) > 1:
-        stems = [os.path.splitext(file.removesuffix(".gz"))[0] for file in files]
-    return [one_line(stem) for stem in stems]
 
 
 def _one_below_the_other(values: Sequence[Array | None], parts: Sequence[Imported]) -> Array:
