@@ -174,6 +174,17 @@ def test_an_unbounded_set_has_no_interval():
     assert none.reason
 
 
+def test_limiting_cases_of_a_ratio():
+    known = ratio(2.0, 4.0, np.diag([0.04, 0.0]), quantile=2.0, level=0.95)
+    assert known.interval == pytest.approx((0.4, 0.6))
+    unknown = ratio(1.0, 2.0, np.zeros((2, 2)), quantile=2.0, level=0.95)
+    assert (unknown.value, unknown.interval) == (0.5, None)
+    assert unknown.reason
+    close = ratio(1.0, 1e-320, np.zeros((2, 2)), quantile=1.96, level=0.95)
+    assert (close.value, close.interval) == (None, None)
+    assert close.reason
+
+
 def test_lift_is_above_zero_where_the_first_is_higher():
     v = np.diag([0.01, 0.01])
     for a, b in ((3.0, 2.0), (-2.0, -3.0)):
