@@ -102,7 +102,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def csv_text() -> Callable[[Mapping[str, Sequence[Any]]], str]:
     """Columns as CSV, missing values as empty cells."""
 
@@ -161,12 +161,20 @@ def rated() -> dict[str, list[Any]]:
     }
 
 
+@pytest.fixture(scope="session")
+def planned(tmp_path_factory, run_in, csv_text, pilot) -> Outcome:
+    """The plan of the pilot, made once."""
+    folder = tmp_path_factory.mktemp("planned")
+    (folder / "pilot.csv").write_text(csv_text(pilot), encoding="utf-8")
+    done = run_in(folder, "plan", "pilot.csv", *PRICES, "--budget", 90, "--json")
+    assert done.code == 0, done.err
+    return done
+
+
 @pytest.fixture
-def made(run, write, pilot, pool) -> SimpleNamespace:
+def made(planned, write, pilot, pool) -> SimpleNamespace:
     """pilot.csv, pool.csv and plan.json in the folder; the plan's JSON."""
     write("pilot.csv", pilot)
     write("pool.csv", {name: pool[name] for name in ("id", "judge")})
-    planned = run("plan", "pilot.csv", *PRICES, "--budget", 90, "--json")
-    assert planned.code == 0, planned.err
     Path("plan.json").write_text(planned.out, encoding="utf-8")
     return SimpleNamespace(pilot="pilot.csv", pool="pool.csv", plan="plan.json", document=planned.document)
