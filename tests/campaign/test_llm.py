@@ -381,3 +381,15 @@ def test_a_server_that_does_not_sample_is_told(server, tmp_path):
     done = judged(server, tmp_path, samples=5)
     assert done.judge.alike == 5
     assert "word for word, on each of 12 items" in done.summary()
+
+
+@pytest.mark.parametrize("name", ["问题-{}", "line\r\nbreak: {}", "long " * 24_000 + "{}", "😀\t{}"])
+def test_ids_may_be_any_text(server, tmp_path, name):
+    """They are in no header: what the server gets is a digest."""
+    rows = [{**row, "id": name.format(i)} for i, row in enumerate(made_up_rows(15, server.rule, seed=3))]
+    write_rows(tmp_path / "items.csv", rows)
+    before = server.billed.turned_away
+    done = judge(server, tmp_path)
+    assert (done.rated, done.missing) == (15, 0)
+    assert server.billed.turned_away == before
+    assert read_table(str(tmp_path / "out.csv")).texts("id").tolist() == [row["id"] for row in rows]

@@ -6,6 +6,7 @@ it is sent again after the pause that the server asks for, and all other calls w
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -95,8 +96,12 @@ class Client:
         self._calls, self._tokens = Pace(self.per_minute), Pace(self.tokens_per_minute)
 
     async def post(self, path: str, body: Mapping[str, Any], *, key: str, tokens: int) -> dict[str, Any]:
-        """The reply as a JSON object. `key` stays the same if the call is repeated after a crash."""
+        """The reply as a JSON object. `key` stays the same if the call is repeated after a crash.
+
+        It may be any text. The server gets a digest of it and of the request: the same header means the same bytes.
+        """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        key = hashlib.sha256(b"\n".join((key.encode("utf-8", "replace"), path.encode(), content))).hexdigest()
         pause = _FIRST_PAUSE
         for turn in range(_TURNED_AWAY):
             while (left := self._not_before - time.monotonic()) > 0:
