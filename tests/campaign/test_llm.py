@@ -161,6 +161,23 @@ def test_an_endpoint_that_is_down_stops_the_campaign_and_the_next_run_goes_on(ca
     assert done.spent <= ended.spent
 
 
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_nothing_is_given_up(campaign, server, attempts):
+    server.behaviour.retry_after = 999_999_999.0
+    server.faults.queue.extend([None] * 10 + ["429"])
+    opened = campaign(rows=60, raters=ONE_BY_ONE + HUMAN, more=f"{COST}attempts = {attempts}\n")
+    with pytest.raises(RaterDownError, match="asks to wait 999,999,999 s, and patience = 900 allows") as caught:
+        opened.run()
+    assert caught.value.exit_code == 3
+    assert opened.status().spent > 0
+    before = server.billed.calls
+    ended = opened.run()  # the server has recovered
+    assert server.billed.calls - before == 60 - 10
+    assert (ended.status.looked, ended.status.missing) == (60, 0)
+    assert ended.estimate is not None
+    assert opened.verify().passed
+
+
 def test_the_same_text_is_not_paid_twice(campaign, server, tmp_path):
     rows = made_up_rows(30, server.rule, seed=5)
     twice = rows + [{**row, "id": f"again-{row['id']}"} for row in rows]

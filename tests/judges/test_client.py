@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ratewise.errors import InputError
+from ratewise.errors import InputError, RatewiseWarning
 from ratewise.judges.client import CallError, Client, Pace, retry_after
 from ratewise.testing.judge_server import JudgeServer
 
@@ -20,6 +20,7 @@ def server():
 @pytest.fixture(autouse=True)
 def _fresh(server):
     server.faults.queue.clear()
+    server._answered.clear()
     server.behaviour.key = ""
 
 
@@ -43,7 +44,7 @@ def post(server, faults=(), **endpoint):
     ("value", "seconds"),
     [
         ("7", 7.0), (" 0.5 ", 0.5), ("Mon, 16 Nov 2026 12:00:30 GMT", 30.0), ("Mon, 16 Nov 2026 11:00:00 GMT", 0.0),
-        ("soon", None), ("-3", None), ("", None), ("9" * 400, None),
+        ("soon", None), ("-3", None), ("", None), ("9" * 400, 1e9),
     ],
 )  # fmt: skip
 def test_retry_after_in_seconds_and_as_a_date(value, seconds):
@@ -64,7 +65,27 @@ def test_a_server_that_stays_busy_is_given_up(server, monkeypatch):
     server.behaviour.retry_after = 100_000.0
     _, error = post(server, ["429"])
     server.behaviour.retry_after = 0.05
-    assert error.after == 100_000.0  # nobody waits as long; the campaign is told
+    assert error.after == pytest.approx(100_000.0)  # nobody waits as long; the campaign is told
+
+
+def test_waits_without_an_answer_are_told_and_count_together(server, monkeypatch):
+    pauses = []
+
+    async def sleep(seconds):
+        pauses.append(seconds)
+        clock[0] += seconds
+
+    clock = [1000.0]
+    monkeypatch.setattr("ratewise.judges.client.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("ratewise.judges.client.asyncio.sleep", sleep)
+    monkeypatch.setattr(server.behaviour, "retry_after", 400.0)
+    with pytest.warns(RatewiseWarning, match="is busy and asks to wait 400 s") as told:
+        client, error = post(server, ["429"] * 3 + [None])
+    assert len(told) == 2  # after twice as long, again
+    assert (client.waits, error.status, error.billed) == (2, 429, False)
+    assert error.after == pytest.approx(1200.0)
+    assert 800.0 <= sum(pauses) <= 802.1
+    assert list(server.faults.queue) == [None]  # the fourth call was not made
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Nothing is retried here that may have cost money: such a call ends as `CallError`, its price goes into the ledger, and
 whoever keeps the ledger asks again. What the server turned away unread (429, or 503 with Retry-After) costs nothing;
-it is sent again after the pause that the server asks for, and all other calls wait as long.
+it is sent again after the pause that the server asks for, and all other calls wait as long. Such pauses are told, and
+where they come to more than `patience` without any other answer between them, the call ends.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import os
 import random
 import re
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from ratewise.errors import InputError
+from ratewise.errors import InputError, RatewiseWarning
 
 if TYPE_CHECKING:
     import httpcore2
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
 _BUSY = (429, 503, 529)
 _TURNED_AWAY = 12  # times in a row that a call may be told to wait
-_LONGEST_WAIT = 900.0  # seconds that a server may ask for; beyond that it is taken to be down
+PATIENCE = 900.0  # seconds that a server may keep its callers waiting; beyond that it is taken to be down
+_FOR_EVER = 1e9  # seconds, as many as are told from more
+_WORTH_TELLING = 5.0  # seconds
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _NO_MONEY = b"insufficient_quota"  # a service's word for an account that is empty: waiting does not help
 _LARGEST = 8_000_000  # bytes of a reply
@@ -48,7 +52,7 @@ class CallError(Exception):
         self.reason = reason
         self.status = status
         self.billed = billed  # whether the server may have done the work, so that it has to be counted
-        self.after = after  # seconds to wait before the next attempt
+        self.after = after  # seconds to wait before the next attempt; above the client's patience, all waits together
         self.paid = Decimal(0)  # for everything on the way to this trouble
 
 
@@ -79,6 +83,7 @@ class Client:
     concurrency: int = 1
     per_minute: float | None = None
     tokens_per_minute: float | None = None
+    patience: float = PATIENCE
     waits: int = field(init=False, default=0)  # times that the server has asked to wait
     _idle: "list[Wire]" = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -87,6 +92,8 @@ class Client:
     _calls: Pace = field(init=False)
     _tokens: Pace = field(init=False)
     _not_before: float = field(init=False, default=0.0)
+    _waited: float = field(init=False, default=0.0)  # seconds that the server has asked for since another answer
+    _tell_at: float = field(init=False, default=_WORTH_TELLING)  # seconds of them
 
     def __post_init__(self) -> None:
         self._secret = "" if self.key_env is None else _key(self.key_env)
@@ -112,15 +119,34 @@ class Client:
             later = next((value for name, value in response.headers if name.lower() == b"retry-after"), None)
             wait = None if later is None else retry_after(later.decode("latin-1"))
             if response.status not in _BUSY or (response.status != 429 and wait is None):
+                self._waited, self._tell_at = 0.0, _WORTH_TELLING
                 return self._read(response)
-            if turn == _TURNED_AWAY - 1 or (wait or 0.0) > _LONGEST_WAIT or _NO_MONEY in response.content:
+            seconds = wait if wait is not None else pause * random.uniform(0.5, 1.0)
+            now = time.monotonic()
+            waited = self._waited + max(now + seconds - max(self._not_before, now), 0.0)
+            if turn == _TURNED_AWAY - 1 or waited > self.patience or _NO_MONEY in response.content:
                 break
             self.waits += 1
-            seconds = wait if wait is not None else pause * random.uniform(0.5, 1.0)
+            self._waited = waited
+            self._tell_of_wait(seconds)
             seconds += random.uniform(0.0, min(0.1 * seconds, 1.0))  # all calls wait, and do not knock together
-            self._not_before = max(self._not_before, time.monotonic() + seconds)
+            self._not_before = max(self._not_before, now + seconds)
             pause = min(2 * pause, _LONGEST_PAUSE)
-        raise CallError(f"the server is too busy: {self._words(response)}", status=response.status, after=wait or 0)
+        after = waited if waited > self.patience else wait or 0.0
+        raise CallError(f"the server is too busy: {self._words(response)}", status=response.status, after=after)
+
+    def _tell_of_wait(self, seconds: float) -> None:
+        """Tell of a wait that people would take for a standstill, and again when they have waited twice as long."""
+        if self._waited < self._tell_at:
+            return
+        self._tell_at = 2 * self._waited
+        server = urlsplit(self.base_url).netloc
+        warnings.warn(
+            f"{server} is busy and asks to wait {seconds:,.0f} s, {self._waited:,.0f} s so far; above "
+            f"{self.patience:,.0f} s (patience) the run ends, and everything is kept",
+            RatewiseWarning,
+            stacklevel=2,
+        )
 
     async def close(self) -> None:
         for http in self._idle:
@@ -177,8 +203,8 @@ class Client:
 
 def retry_after(value: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float | None:
     """Seconds that a Retry-After header asks for, given as a number or as a date; None where it says nothing."""
-    if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", value):
-        return float(value)
+    if re.fullmatch(r"\s*[0-9]+(\.[0-9]+)?\s*", value):
+        return min(float(value), _FOR_EVER)
     try:
         moment = parsedate_to_datetime(value)
     except (TypeError, ValueError):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from ratewise.judges.client import PATIENCE
 from ratewise.judges.judge import Memory
 from ratewise.raters.keys import (
     A_COLUMN,
@@ -84,6 +85,7 @@ class RaterSpec(TomlTable):
     backoff: Annotated[
         float, Field(ge=0, le=LONGEST_WAIT), TomlKey(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
     ] = 1.0
+    patience: Annotated[Seconds, TomlKey(A_TIME)] = PATIENCE
     per_minute: Annotated[Positive | None, TomlKey("a number above 0")] = None
     lost_calls: Annotated[Literal["ask again", "count as paid"], one_of(("ask again", "count as paid"))] = "ask again"
 

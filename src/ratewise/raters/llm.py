@@ -188,7 +188,7 @@ class LlmRater:
         memory = place.memory or Forgetful()
         client = Client(
             settings.base_url, settings.key_env, timeout=settings.timeout, concurrency=settings.concurrency,
-            per_minute=settings.per_minute, tokens_per_minute=settings.tokens_per_minute,
+            per_minute=settings.per_minute, tokens_per_minute=settings.tokens_per_minute, patience=settings.patience,
         )  # fmt: skip
         prices = prices_of(settings, memory) if settings.is_quoted else None
         self._hard = place.strong

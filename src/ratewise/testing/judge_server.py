@@ -206,7 +206,7 @@ class JudgeServer:
     def _turned_away(self, fault: Fault | None) -> Reply | None:
         wait = self.behaviour.retry_after
         if fault == "429":
-            return self._error(429, "Rate limit reached", (("Retry-After", f"{wait:g}"),))
+            return self._error(429, "Rate limit reached", (("Retry-After", f"{wait:.12g}"),))
         if fault == "429 date":
             moment = format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True)
             return self._error(429, "Rate limit reached", (("Retry-After", moment),))

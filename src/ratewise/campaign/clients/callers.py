@@ -9,6 +9,7 @@ answer. It is stopped, with its questions kept for the next run,
 - where items are given up in a row without any answer since their first failure. An answer shows that the rater was
   there, so what had failed before it was heard did so on its own account. When questions were asked says nothing.
 - where it gives nothing but empty answers from the start.
+- where it asks to wait longer than its `patience`.
 
 Why a rater was stopped is remembered until it has answered again: a run that finds it as it was ends at once.
 """
@@ -98,6 +99,7 @@ class Health:
     """Failures that were paid, by kind, each with whether the item was given up."""
     _wrong: set[str] = field(init=False, default_factory=set)  # kinds of failures that stop it
     _last_failure: Outcome | None = field(init=False, default=None)
+    _too_long: Outcome | None = field(init=False, default=None)  # which asks to wait beyond all patience
 
     # How much it is asked
 
@@ -151,6 +153,8 @@ class Health:
     def _failure(self, o: Outcome, *, given_up: bool) -> None:
         self._last_failure = o
         self._failed += 1
+        if o.after > self.rater.patience:
+            self._too_long = o
         if self._failed >= _SLOW_DOWN:
             self._at_once = 0
         if not o.paid:
@@ -196,6 +200,11 @@ class Health:
 
     def trouble(self) -> Trouble | None:
         """The first reason to stop it, whose questions are forgotten here; None where there is none."""
+        if self._too_long is not None:
+            long, self._too_long = self._too_long, None
+            what = f"asks to wait {long.after:,.0f} s, and patience = {self.rater.patience:g} allows no more than that"
+            hint = "run again when it has recovered, or write a larger patience for it"
+            return Trouble(kind_of(long), self.given_up(), what, f", with: {long.note}", hint)
         for kind in sorted(self._wrong):
             failures = self._failures.pop(kind)
             last, _ = failures[-1]

@@ -82,6 +82,7 @@ price = "0.01"                    # of one rating, exact
 # timeout = 60                    # seconds a call may take
 # attempts = 3                    # calls for one item before it is given up
 # backoff = 1.0                   # seconds before the second attempt, twice as many before each one after it
+# patience = 900                  # seconds that a busy rater may keep the run waiting before it ends
 # per_minute = 600                # calls a minute; default: as many as it takes
 # lost_calls = "ask again"        # calls that were open at a crash: "ask again" with the same key, or "count as paid"
 
