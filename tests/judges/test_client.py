@@ -1,5 +1,6 @@
 import asyncio
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import pytest
 
@@ -31,7 +32,7 @@ def post(server, faults=(), **endpoint):
     async def call():
         client = Client(server.base_url, **endpoint)
         try:
-            return client, await client.post("chat/completions", BODY, key="", tokens=10)
+            return client, await client.post("chat/completions", BODY, key=f"{uuid4()}", tokens=10)
         except CallError as error:
             return client, error
         finally:
@@ -117,7 +118,7 @@ def test_a_server_that_is_not_there_costs_nothing():
     async def call():
         client = Client("http://127.0.0.1:9/v1")
         try:
-            await client.post("chat/completions", BODY, key="", tokens=10)
+            await client.post("chat/completions", BODY, key=f"{uuid4()}", tokens=10)
         finally:
             await client.close()
 
