@@ -36,13 +36,22 @@ def _outside(text):
     return re.sub(rf"BEGIN {CODE}\n.*?\nEND {CODE}", "[data]", text, flags=re.DOTALL)
 
 
-def test_the_code_is_random_and_stands_in_no_system_message():
+def test_the_code_is_a_digest_of_what_is_asked_and_stands_in_no_system_message():
+    """The same call has the same bytes; any other judge, text or place has another code."""
     judge = spec()
-    made = [judge.prompt(ITEM, rung("line")) for _ in range(200)]
-    assert len({one.code for one in made}) == 200
-    assert all(len(one.code) == 16 for one in made)
-    assert made[0].messages[0] == made[1].messages[0]
-    assert made[0].code in made[0].messages[1]["content"]
+    asked = [
+        (judge.digest, judge.text_digest(ITEM), (False, 0)), (judge.digest, judge.text_digest(ITEM), (False, 1)),
+        (judge.digest, judge.text_digest(ITEM), (True, 0)),
+        (judge.digest, judge.text_digest({**ITEM, "answer": "4"}), (False, 0)),
+        (spec(model="other").digest, judge.text_digest(ITEM), (False, 0)),
+    ]  # fmt: skip
+    codes = [judge.code(*each) for each in asked]
+    assert len(set(codes)) == 5
+    assert codes == [judge.code(*each) for each in asked]
+    assert all(re.fullmatch("[0-9a-f]{16}", code) for code in codes)
+    one, other = (judge.prompt(ITEM, rung("line"), code=code) for code in codes[:2])
+    assert one.messages[0] == other.messages[0]
+    assert one.code in one.messages[1]["content"]
 
 
 def test_both_orders_show_the_answers_in_both_places():

@@ -92,6 +92,7 @@ class _Asking:
     """One item on its way to a verdict: its ballots, what was paid for it, and who has answered."""
 
     item: Mapping[str, Any]
+    text: str  # its digest
     key: str
     ballots: _Ballots  # those of an earlier attempt among them
     paid: Decimal = Decimal(0)
@@ -131,7 +132,7 @@ class Judge:
         future = self._running[name] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # looked at, so nobody complains
         try:
-            verdict = await self._rate(_Asking(item, key, self._begun.setdefault(name, {})))
+            verdict = await self._rate(_Asking(item, name, key, self._begun.setdefault(name, {})))
         except BaseException as error:
             passed_on = error if isinstance(error, CallError) else CallError("the same text failed in another call")
             # for those who waited for another's call it cost nothing
@@ -239,7 +240,8 @@ class Judge:
     # Calls
 
     def _prompt(self, asking: _Asking, rung: Rung, place: Place) -> Prompt:
-        return self.spec.prompt(asking.item, rung, swap=place[0])
+        code = self.spec.code(self._digest, asking.text, place)
+        return self.spec.prompt(asking.item, rung, code=code, swap=place[0])
 
     async def _ballot(self, asking: _Asking, place: Place, rung: Rung) -> None:
         prompt = self._prompt(asking, rung, place)

@@ -1,11 +1,10 @@
 """What a judge is and what it is asked: instructions in the system message, the item and the question in the user's.
 
-Content is data: it stands between two lines with a random code that no content can know.
+Content is data: it stands between two lines with a code that no content can know, since the code is a digest of it.
 """
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -14,7 +13,7 @@ from typing import Any
 from ratewise.judges.ladder import Rung, Wish
 from ratewise.judges.prices import TokenPrices, most_tokens, usual_tokens
 from ratewise.judges.template import Template
-from ratewise.judges.verdicts import Verdicts
+from ratewise.judges.verdicts import Place, Verdicts
 
 LONGEST = 20_000  # characters of one cell, where the TOML does not say
 CHAT, DECISIONS = "chat/completions", "decisions"
@@ -149,14 +148,21 @@ class JudgeSpec:
         """16 digits that name the judge."""
         return hashlib.sha256(json.dumps(self.facts(), sort_keys=True).encode()).hexdigest()[:16]
 
+    @staticmethod
+    def code(judge: str, text: str, place: Place) -> str:
+        """The code of a call's fences, 64 bits: a digest of the judge, the text it is shown, and the call's place.
+
+        Nothing in a request is random, so what is repeated is the same to the byte.
+        """
+        return hashlib.sha256(f"{judge} {text} {place}".encode()).hexdigest()[:16]
+
     def text_digest(self, item: Mapping[str, Any]) -> str:
         """The same for items of the same text."""
         cells = shown_cells(item, columns_read(self.show, self.a, self.b))
         return hashlib.sha256(json.dumps(cells, ensure_ascii=True).encode()).hexdigest()
 
-    def prompt(self, item: Mapping[str, Any], rung: Rung, *, swap: bool = False, code: str = "") -> Prompt:
-        """The prompt about an item; `swap` puts answer b first. A code of 64 random bits where none is given."""
-        code = code or secrets.token_hex(8)
+    def prompt(self, item: Mapping[str, Any], rung: Rung, *, code: str, swap: bool = False) -> Prompt:
+        """The prompt about an item, with the code of its fences; `swap` puts answer b first."""
         a, b = (self.b, self.a) if swap else (self.a, self.b)
         fields = {
             "criterion": self.criterion,

@@ -17,7 +17,7 @@ import json
 import random
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -116,6 +116,7 @@ class JudgeServer:
     requests: list[dict[str, Any]] = field(init=False, default_factory=list)  # bodies that were read, in order
     keep_requests: bool = True
     _answered: dict[str, Reply] = field(init=False, default_factory=dict)
+    _times: Counter[str] = field(init=False, default_factory=Counter)  # that each text was answered
     _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
     _thread: threading.Thread | None = field(init=False, default=None)
     _open: set[asyncio.StreamWriter] = field(init=False, default_factory=set)
@@ -198,10 +199,14 @@ class JudgeServer:
             await asyncio.sleep(self.behaviour.slow)
         reply = self._turned_away(fault)
         if reply is None:
-            reply = self._answer(path, content, fault)
+            reply = self._answer_to(key, path, content, fault)
         if reply.status == 200 and key and fault is None:
             self._answered[key] = reply
         return reply
+
+    def _answer_to(self, key: str, path: str, content: bytes, fault: Fault | None) -> Reply:
+        """The answer to a request that is not turned away."""
+        return self._answer(path, content, fault)
 
     def _turned_away(self, fault: Fault | None) -> Reply | None:
         wait = self.behaviour.retry_after
@@ -247,7 +252,8 @@ class JudgeServer:
             return self._error(500 if self.behaviour.breaks else 400, refused)
         text = "\n".join(str(message["content"]) for message in body["messages"])
         asked = self._rated(text, body["model"])
-        rng = random.Random(chance("sample", text, str(self.billed.calls)))
+        self._times[text] += 1  # so that what is said does not depend on what else was asked meanwhile
+        rng = random.Random(chance("sample", text, str(self._times[text])))
         word = drawn(asked, rng, float(body.get("temperature", 1.0)) if self.behaviour.sampling else 0.0)
         answer, end = worded(asked, word, body, text), "stop"
         if fault == "truncated":
