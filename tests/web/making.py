@@ -5,13 +5,13 @@ import socket
 import threading
 from contextlib import ExitStack, contextmanager
 
-import uvicorn
 from starlette.testclient import TestClient
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.live import Board
+from ratewise.web.server import Listening, Server
 from ratewise.web.service import Door, Service
 
 from ..tomls import rater, toml_of
@@ -90,9 +90,8 @@ def served(service, board, *, port=0):
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.bind(("127.0.0.1", port))
-    config = uvicorn.Config(make_app(service, board), log_level="warning", access_log=False, lifespan="off",
-                            timeout_graceful_shutdown=1)  # fmt: skip
-    server = uvicorn.Server(config)
+    server = Server(make_app(service, board), Listening(), board.closing)
+    server.config.timeout_graceful_shutdown = 1
     thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
     thread.start()
     try:

@@ -1,11 +1,14 @@
 """The pages: sign in by a link, out again, headers that let nothing else run, and images of the folder only."""
 
+import json
+import re
+
 import pytest
 
 from ratewise.errors import InputError
 from ratewise.web.service import Door
 
-from .making import Visitor, app_of, service_of
+from .making import Visitor, app_of, rows, service_of, write
 
 
 def test_a_link_signs_in_until_it_is_taken_back(site):
@@ -47,12 +50,13 @@ def test_nothing_in_the_store_signs_in(site, tmp_path):
     assert secret.encode() not in stored
 
 
-def test_guessing_links_is_slowed_down(site):
+def test_guessing_links_is_slowed_down_and_slows_nobody_else(site):
     guesser = site.stranger()
     codes = [guesser.get(f"/join/guess{i}").status_code for i in range(12)]
     assert codes[:10] == [404] * 10
     assert codes[10:] == [429] * 2
-    assert guesser.get(f"/join/{site.service.accounts.add('ann')}").status_code == 429  # from this address
+    assert guesser.get(f"/join/{site.service.accounts.add('ann')}").status_code == 303  # from this address
+    assert guesser.get("/join/guess").status_code == 429
 
 
 def test_signing_out_ends_the_session_on_the_server(site):
@@ -91,8 +95,8 @@ def test_a_name_that_is_not_the_servers_is_refused(begun):
     """A page of another name that points here cannot read what is served: DNS rebinding."""
     with service_of(begun, run=False, door=Door()) as (service, board):
         app = app_of(service, board)
-        assert Visitor(app, base="http://evil.example").get("/healthz").status_code == 400
-        assert Visitor(app, base="http://localhost:8765").get("/healthz").status_code == 200
+        assert Visitor(app, base="http://evil.example").get("/static/page.css").status_code == 400
+        assert Visitor(app, base="http://localhost:8765").get("/static/page.css").status_code == 200
 
 
 def test_over_tls_the_cookie_is_secure(begun):
@@ -103,19 +107,62 @@ def test_over_tls_the_cookie_is_secure(begun):
         assert "strict-transport-security" in joined.headers
 
 
-def test_images_come_from_the_folder_only(site, tmp_path):
-    (tmp_path / "cat.png").write_bytes(b"\x89PNG")
-    (tmp_path / ".hidden.png").write_bytes(b"\x89PNG")
-    outside = tmp_path.parent / f"{tmp_path.name}-outside.png"
+@pytest.fixture
+def pictured(tmp_path):
+    """A campaign whose items, guidelines and known items show images; others lie beside, or lead out of the folder."""
+    folder = tmp_path / "c"
+    more = 'show = ["question", "answer"]\nguidelines = "guide.md"\nknown = "known.jsonl"\ntraining = 1'
+    items = [{**row, "answer": f"![a](./shots/a%20{i}.png)", "left": "![x](left.png)"} for i, row in enumerate(rows())]
+    folder.mkdir()
+    known = {"question": "![k](known.png)", "answer": "yes", "expected": 1, "why": "![w](why.png)"}
+    (folder / "known.jsonl").write_text(json.dumps(known))
+    campaign = write(folder, more=more, items=items)
+    outside = tmp_path / "outside.png"
     outside.write_bytes(b"secret")
-    (tmp_path / "link.png").symlink_to(outside)
-    ann = site.visitor("ann")
-    assert ann.get("/images/cat.png").content == b"\x89PNG"
-    for path in ("c.toml", "support.sqlite", "items.jsonl", ".hidden.png", "link.png", f"../{outside.name}",
-                 "..%2f" + outside.name, "%2e%2e/" + outside.name, "%00.png", "a" * 5000 + ".png"):  # fmt: skip
+    (folder / "link.png").symlink_to(outside)
+    (folder / "shots").mkdir()
+    for path in (
+        ".hidden.png",
+        "left.png",
+        "guide.png",
+        "known.png",
+        "why.png",
+        *(f"shots/a {i}.png" for i in range(40)),
+    ):
+        (folder / path).write_bytes(b"\x89PNG " + path.encode())
+    named = " ".join(f"![g]({path})" for path in ("guide.png", "link.png", ".hidden.png", "none.png", "c.toml"))
+    (folder / "guide.md").write_text(named)
+    with service_of(campaign) as (service, board):
+        yield Visitor(app_of(service, board), service.accounts.add("ann")), Visitor(app_of(service, board))
+
+
+def test_images_are_those_of_the_items_that_one_is_shown(pictured):
+    ann, nobody = pictured
+
+    def seen():
+        paths = ("left", "guide", "known", "why", *(f"shots/a {i}" for i in range(40)))
+        return {
+            path for path in paths if ann.get(f"/images/{path}.png").content.startswith(b"\x89PNG " + path.encode())
+        }
+
+    assert seen() == {"guide"}
+    ann.post("/api/v1/next")
+    assert seen() == {"guide", "known"}
+    task, expected = ann.post("/api/v1/next").json(), {"guide", "known", "why"}
+    while task is not None and len(expected) < 6:
+        reply = ann.post("/api/v1/answers", {"key": task["key"], "rating": 1, "next": True}).json()
+        task = reply["next"]
+        number = re.search(r"a%20(\d+)", task["item"]["answer"])[1]
+        assert f'src="/images/./shots/a%20{number}.png"' in str(task["parts"])
+        expected.add(f"shots/a {number}")
+        assert seen() == expected
+    ann.post("/api/v1/undo")
+    assert seen() == expected
+    assert nobody.get("/images/guide.png").status_code == 401
+
+
+def test_images_come_from_the_folder_only(pictured):
+    ann, _ = pictured
+    for path in ("c.toml", "support.sqlite", "items.jsonl", "none.png", ".hidden.png", "link.png", "../outside.png",
+                 "..%2foutside.png", "%2e%2e/outside.png", "%00.png", "a" * 5000 + ".png"):  # fmt: skip
         assert ann.get(f"/images/{path}").status_code in (400, 404), path
-    assert site.stranger().get("/images/cat.png").status_code == 401
-
-
-def test_health(site):
-    assert site.stranger().get("/healthz").status_code == 200

@@ -90,6 +90,8 @@ class Accounts:
 
     def sign_in(self, token: str) -> str | None:
         """A new session's secret for the one whose link this is; None where there is no such link."""
+        if self.store.read(q.LINK.scalar, token=hashed(token)) is None:
+            return None  # wrong links keep nobody from writing
         secret, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
         with self.store.writing() as connection:
             name = q.LINK.scalar(connection, token=hashed(token))

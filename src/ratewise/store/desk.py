@@ -379,8 +379,12 @@ class Desk:
 
     def given(self, person: str, step: int) -> tuple[Handouts, bool]:
         """What a person was given so far, and whether they have a question in hand that is no vote."""
-        rows = self.store.read(_given, person, step)
+        rows = self.handed(person, step)
         return Handouts.of(rows), any(row.what is not None and row.state == "open" for row in rows)
+
+    def handed(self, person: str, step: int) -> list[Key]:
+        """All questions that this person was given, in order."""
+        return self.store.read(_given, person, step)
 
     def said_before(self, person: str, position: int, step: int) -> tuple[float | None] | None:
         """What this person has said to a question of the campaign; None where nothing stands."""

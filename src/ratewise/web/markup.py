@@ -8,6 +8,7 @@ import html
 import json
 import re
 from functools import cache
+from posixpath import normpath
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -31,6 +32,7 @@ _ATTRIBUTES = {
 }
 _MATHS = re.compile(r"\$\$.+?\$\$|\$(?!\s)[^$\n]+?(?<!\s)\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
 _ALIGNED = re.compile(r'(?<=<t[dh]) style="text-align:(left|right|center)"')  # as the Markdown reader writes it
+_IMAGE = re.compile(r' src="/images/([^"]*)"')
 _CLASS = re.compile(r"maths|left|right|center|language-[\w+#-]{1,30}")
 
 
@@ -66,6 +68,11 @@ def image_address(source: str) -> str | None:
     if path.startswith(("/", "\\")) or "\\" in path or ".." in path.split("/"):
         return None
     return "/images/" + quote(path)
+
+
+def images_in(value: Any) -> set[str]:
+    """The files of all images that a text shows, by their paths from the campaign's folder."""
+    return {normpath(unquote(html.unescape(found))) for found in _IMAGE.findall(as_html(value))}
 
 
 @cache

@@ -1,15 +1,16 @@
 """The pages: label, sign in by a link, sign out, images beside the campaign, and whether the server is well."""
 
+import threading
 from pathlib import Path
+from posixpath import normpath
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
 from ratewise.store.accounts import SESSION_SECONDS
-from ratewise.web.markup import IMAGES, as_html
+from ratewise.web.markup import IMAGES, as_html, images_in
 from ratewise.web.service import COOKIE, RefusedError, Service, address_of, check_csrf, session_of
 
 HERE = Path(__file__).parent
@@ -33,6 +34,7 @@ class Pages:
 
     def __init__(self, service: Service) -> None:
         self.service = service
+        self._looking = threading.Lock()
         self.templates = Jinja2Templates(directory=HERE / "templates")
         self.templates.env.autoescape = True
 
@@ -51,13 +53,13 @@ class Pages:
 
     def join(self, request: Request) -> Response:
         """Sign in by a link, then go to the page without the secret in its address."""
-        limiter, address = self.service.limiter, address_of(request, self.service)
-        if not limiter.allows(address):
-            return self._told(request, 429, "Too many tries", "Wait a minute, then open your link again.")
         token = request.path_params["token"]
         with self.service.turn():
             secret = self.service.accounts.sign_in(token) if len(token) <= _LONGEST_TOKEN else None
-        if secret is None:
+        if secret is None:  # one that works is never kept waiting: it is too long to be guessed
+            limiter, address = self.service.limiter, address_of(request, self.service)
+            if not limiter.allows(address):
+                return self._told(request, 429, "Too many tries", "Wait a minute, then open your link again.")
             limiter.failed(address)
             return self._told(request, 404, "This link does not work", _OPEN_LINK)
         response = RedirectResponse(self._first_page(request, secret), status_code=303)
@@ -82,18 +84,21 @@ class Pages:
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax", secure=self.service.door.secure)
         return response
 
-    async def image(self, request: Request) -> Response:
-        """An image of the campaign's folder, for those who are signed in; nothing else of it."""
-        await run_in_threadpool(session_of, request, self.service)
-        path = request.path_params["path"]
-        found = await run_in_threadpool(_image, self.service.folder, path)
-        if found is None:
+    def image(self, request: Request) -> Response:
+        """An image of the campaign's folder that a text shown to this person names; nothing else of it."""
+        session, path = session_of(request, self.service), request.path_params["path"]
+        found = _image(self.service.folder, path)
+        shown = self.service.labelling.shown(session.name)
+        if found is None or not any(normpath(path) in images_in(text) for text in shown):
             raise RefusedError(404, "there is no such image")
         return FileResponse(found)
 
     def health(self, _: Request) -> Response:
-        self.service.labelling.store.meta("version")
-        return PlainTextResponse("ok\n")
+        """Whether the campaign goes on: it is at its end, or some process plans it."""
+        store = self.service.labelling.store
+        with self._looking:  # two who look at the lock at once would take each other for the one who has it
+            is_well = store.meta("ended") is not None or store.running()
+        return PlainTextResponse("ok\n") if is_well else PlainTextResponse("nothing plans this campaign\n", 503)
 
     def _told(self, request: Request, status: int, title: str, text: str) -> Response:
         words = {"title": title, "text": text}

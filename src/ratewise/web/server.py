@@ -4,6 +4,7 @@ import ipaddress
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -11,17 +12,21 @@ from types import FrameType
 from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.errors import InputError, RatewiseError
+from ratewise.errors import InputError, RatewiseError, StoreError
 from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
+from ratewise.web.connections import SLOWEST, Connection, Listener, ProxiedConnection
 from ratewise.web.live import Board
 from ratewise.web.service import Door, Service
 
 PORT = 8765
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_BACKLOG = 128  # calls that wait to be taken
 _GRACE = 5  # seconds that requests under way have to finish
+_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds before what died begins again: twice as long each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,56 +94,83 @@ def serve(
         look = held.enter_context(campaign.watch())
         service = Service(desk, Accounts(desk.store), door)
         board = Board(look)
-        config = uvicorn.Config(
-            make_app(service, board), log_level="warning", access_log=False, server_header=False,
-            proxy_headers=False, ssl_certfile=listening.certificate, ssl_keyfile=listening.key, lifespan="off",
-            timeout_graceful_shutdown=_GRACE,
-        )  # fmt: skip
+        server = Server(make_app(service, board), listening, board.closing)
         stop = threading.Event()
-        beside = threading.Thread(target=_run, args=(campaign, stop, say), daemon=True)
+        beside = threading.Thread(
+            target=keep_running,
+            args=(lambda: campaign.run(stop=stop), stop, say),
+            daemon=True,
+            name="ratewise-campaign",
+        )
         if runs:
             beside.start()
         if ready is not None:
             ready(listening.url, service)
         try:
             with suppress(KeyboardInterrupt):  # uvicorn raises it again when it has shut down
-                _Server(config, board.closing).run(sockets=[bound])
+                server.run(sockets=[bound])
         finally:
             stop.set()
             if runs:
                 beside.join(timeout=_GRACE)
 
 
-class _Server(uvicorn.Server):
-    """Tells open streams to end before it waits for them."""
+class Server(uvicorn.Server):
+    """Closes connections that keep it waiting, and tells open streams to end before it waits for them."""
 
-    def __init__(self, config: uvicorn.Config, closing: threading.Event) -> None:
-        super().__init__(config)
+    def __init__(self, app: ASGIApp, listening: Listening, closing: threading.Event) -> None:
+        super().__init__(uvicorn.Config(
+            app, log_level="error", access_log=False, server_header=False, proxy_headers=False, lifespan="off",
+            ssl_certfile=listening.certificate, ssl_keyfile=listening.key, timeout_graceful_shutdown=_GRACE,
+            http=ProxiedConnection if listening.door.proxied else Connection, ws="none",
+            loop="asyncio", backlog=_BACKLOG,  # its loop takes calls by `Listener.accept`
+        ))  # fmt: skip
         self._closing = closing
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        for one in tuple(self.server_state.connections):
+            if isinstance(one, Connection) and one.waits and one.loop.time() - one.since > SLOWEST:
+                one.drop()
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._closing.set()
         super().handle_exit(sig, frame)
 
 
-def _run(campaign: Campaign, stop: threading.Event, say: Callable[[str], None]) -> None:
-    """The campaign's own loop; what stops it is said once, and people go on with what is open."""
-    try:
-        reason = campaign.run(stop=stop)
-    except RatewiseError as error:
-        say(f"ratewise: {error}")
-    else:
-        if not stop.is_set():
-            say(f"ratewise: the campaign is at its end: {reason}")
+def keep_running(run: Callable[[], object], stop: threading.Event, say: Callable[[str], None]) -> None:
+    """Run until it returns why it ended, or an error says that somebody must do something; what dies begins again.
+
+    Each of these is said once, and people go on with what is open.
+    """
+    pause = _PAUSE
+    while not stop.is_set():
+        began = time.monotonic()
+        try:
+            reason, again = f"the campaign is at its end: {run()}", False
+        except Exception as error:
+            again = not isinstance(error, RatewiseError) or (isinstance(error, StoreError) and error.may_pass)
+            reason = f"what plans the campaign died ({type(error).__name__}: {error})" if again else str(error)
+        if stop.is_set():
+            return
+        pause = _PAUSE if time.monotonic() - began > _LONGEST_PAUSE else pause
+        with suppress(OSError):  # nobody may read it
+            say(f"ratewise: {reason}" + (f"; it begins again in {pause:g} s" if again else ""))
+        if not again:
+            return
+        stop.wait(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _bound(listening: Listening) -> socket.socket:
+def _bound(listening: Listening) -> Listener:
     """A socket that listens already: from here on callers wait instead of being turned away."""
     if not 0 <= listening.port <= 65535:
         raise InputError(f"--port must be from 0 to 65535; got {listening.port}")
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     try:
-        return socket.create_server((listening.host.strip("[]"), listening.port), family=family, backlog=128)
+        made = socket.create_server((listening.host.strip("[]"), listening.port), family=family, backlog=_BACKLOG)
+        return Listener(fileno=made.detach())
     except OSError as error:
         raise InputError(
             f"cannot listen at {listening.host} port {listening.port} ({error.strerror or error}); choose another with "

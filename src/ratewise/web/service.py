@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
 from ratewise.campaign.annotators import QualityResults, tests_found
@@ -41,7 +41,7 @@ class Door:
 
 @dataclass(slots=True)
 class Limiter:
-    """So many wrong tries in so many seconds, by address; those who know their link are never slowed down."""
+    """So many wrong tries in so many seconds, by address; links that work are not asked about."""
 
     tries: int = 10
     seconds: float = 60.0
@@ -126,7 +126,7 @@ def number_in(body: Body, name: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RefusedError(422, f"{name} must be a number")
-    return min(max(float(value), -1e9), 1e9) if value == value else 0.0  # noqa: PLR0124 - NaN differs from itself
+    return float(min(max(value, -1e9), 1e9)) if value == value else 0.0  # noqa: PLR0124 - NaN differs from itself
 
 
 def truth_in(body: Body, name: str) -> bool:
@@ -156,10 +156,13 @@ def check_csrf(request: Request, session: Session) -> None:
 async def raw_body(request: Request) -> bytes:
     """The body, refused as soon as it is too long."""
     out = b""
-    async for part in request.stream():
-        out += part
-        if len(out) > LARGEST_BODY:
-            raise RefusedError(413, f"the request is larger than {LARGEST_BODY:,} bytes")
+    try:
+        async for part in request.stream():
+            out += part
+            if len(out) > LARGEST_BODY:
+                raise RefusedError(413, f"the request is larger than {LARGEST_BODY:,} bytes")
+    except ClientDisconnect:
+        raise RefusedError(400, "the request has no end") from None  # nobody hears it
     return out
 
 

@@ -68,8 +68,8 @@ class Writer:
         with self._lock:
             self._jobs.put(job)
             if not self._runs:
-                self._runs = True
                 threading.Thread(target=self._work, daemon=True, name="ratewise-writer").start()
+                self._runs = True  # not where the system has no thread left: then the next request tries again
         return await asyncio.wrap_future(job.told)
 
     def _work(self) -> None:

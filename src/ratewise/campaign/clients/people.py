@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -380,6 +380,18 @@ class Labelling:
                 real = checking.left(person, real, in_hand=self._desk.has_one(person, each.step))
             out += real
         return out
+
+    def shown(self, person: str) -> Iterator[Any]:
+        """Every text that this person was shown, the newest item's first."""
+        for each in self._people:
+            checking = self._checking(each, person)
+            for got in reversed(self._desk.handed(person, each.step)):
+                if got.position >= 0:
+                    yield from each.shown(json.loads(self._desk.content(got.position))).values()
+                elif checking is not None:
+                    for item in checking.known[-1 - got.position : -got.position]:
+                        yield from (*each.shown(item.row).values(), *([item.why] if got.state == "trained" else ()))
+        yield self.guidelines
 
     @property
     def guidelines(self) -> str:

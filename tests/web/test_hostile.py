@@ -1,0 +1,226 @@
+"""Strangers who open connections and never finish what they began, beside a campaign that people label.
+
+The server may have few files and sockets open, the person calls from the address of the strangers, and the soak has a
+thousand of them.
+"""
+
+import os
+import resource
+import socket
+import threading
+from contextlib import ExitStack, suppress
+
+import httpx2
+import pytest
+
+from ratewise.errors import RaterDownError, StoreError
+from ratewise.web import connections, server
+from ratewise.web.service import add_person
+
+from ..waiting import SECONDS, until
+from .making import served, service_of, write
+from .test_server import asked, end, free_port, start
+
+HALF = {
+    "nothing": b"",
+    "half a header": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ",
+    "half a body": b"POST /api/v1/answers HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n\r\n{",
+    "chunks without an end": b"POST /api/v1/next HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"1\r\n{\r\n",
+    "half of the next one": b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /healthz HTTP/1.1\r\n",
+}
+WHOLE = {
+    "answers that nobody reads": b"GET /static/label.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200,
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)),
+    "a header without an end": b"GET / HTTP/1.1\r\nX-A: " + b"a" * 100_000,
+    "another protocol": b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    "a wrong link": b"GET /join/wrong HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+}
+
+
+def stranger(port, number, held, *, address="127.0.0.1"):
+    """A connection that stays open with something unfinished on it, kept by the test."""
+    made = held.enter_context(socket.socket())
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.bind((address, 0))
+    made.settimeout(SECONDS)
+    made.connect(("127.0.0.1", port))
+    made.setblocking(False)
+    sent = [*HALF.values(), *WHOLE.values()][number % (len(HALF) + len(WHOLE))]
+    with suppress(OSError):  # it is closed already
+        made.send(sent)
+    return made
+
+
+def is_closed(made):
+    """Whether the server has closed it; what it has answered is read."""
+    try:
+        while made.recv(65536):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@pytest.mark.parametrize(
+    ("strangers", "files", "addresses"),
+    [
+        pytest.param(300, 256, 1, id="short"),
+        pytest.param(1_100, 1_024, 1, id="one address", marks=pytest.mark.soak),
+        pytest.param(1_000, 1_024, 50, id="many addresses", marks=pytest.mark.soak),
+    ],
+)
+def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses):
+    """All answers are saved, rounds go on being planned, and the server says that it is well, to the end."""
+    campaign = write(tmp_path)
+    token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
+    port, answered = free_port(), 0
+    running = start(tmp_path, port)
+    resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (files, files))
+    try:
+        with ExitStack() as held:
+            for number in range(strangers):
+                stranger(port, number, held, address=f"127.0.0.{1 + number % addresses}")
+            person = Person(held, port, token)
+            while (found := until(lambda: asked(person, person.headers))) != "ended":
+                assert person.get("/healthz").status_code == 200
+                body = {"key": found["key"], "rating": 1}
+                assert person.post("/api/v1/answers", json=body, headers=person.headers).status_code in (200, 201)
+                answered += 1
+                for number in range(30):  # others come while people work
+                    stranger(port, number, held)
+            assert len(os.listdir(f"/proc/{running.pid}/fd")) < 3 * files // 4
+            assert person.get("/healthz").text == "ok\n"  # at its end
+        assert running.poll() is None
+    finally:
+        end(running)
+    assert campaign.status().labels == answered > 10
+    assert campaign.verify().differences == []
+
+
+class Person:
+    """Labels like the page: where a connection breaks, the same is sent again."""
+
+    def __init__(self, held, port, token):
+        self.client = held.enter_context(httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS))
+        assert self.get(f"/join/{token}").status_code == 303
+        self.headers = {"X-CSRF-Token": self.get("/api/v1/me").json()["csrf"]}
+
+    def get(self, path):
+        return self._until_it_arrives("GET", path)
+
+    def post(self, path, **keys):
+        return self._until_it_arrives("POST", path, **keys)
+
+    def _until_it_arrives(self, method, path, **keys):
+        def reply():
+            try:
+                return [self.client.request(method, path, **keys)]
+            except httpx2.TransportError:
+                return []
+
+        return until(reply)[0]
+
+
+def test_who_keeps_the_server_waiting_is_let_go(site, monkeypatch):
+    monkeypatch.setattr(connections, "SLOWEST", 0.5)
+    monkeypatch.setattr(server, "SLOWEST", 0.5)
+    with ExitStack() as held, served(site.service, site.board) as address:
+        port = int(address.rsplit(":", 1)[1])
+        made = {name: stranger(port, number, held) for number, name in enumerate(HALF | WHOLE)}
+        for name, one in made.items():
+            until(lambda one=one: is_closed(one), why=lambda name=name: name)
+
+
+def test_from_one_address_the_slowest_makes_room(site, monkeypatch):
+    """The newest is served, the oldest goes; another address keeps what it has, and so does who is being served."""
+    monkeypatch.setattr(connections, "_MOST", 40)
+    with ExitStack() as held, served(site.service, site.board) as address:
+        port = int(address.rsplit(":", 1)[1])
+        boss = site.service.accounts.add("boss", admin=True)
+        client = held.enter_context(httpx2.Client(base_url=address, timeout=SECONDS))
+        client.get(f"/join/{boss}")
+        stream = held.enter_context(client.stream("GET", "/api/v1/live/events"))  # an answer that goes on
+        news = stream.iter_lines()
+        assert next(news).startswith("data:")
+        elsewhere = stranger(port, 1, held, address="127.0.0.2")
+        here = [stranger(port, 1, held) for _ in range(30)]
+        until(lambda: sum(map(is_closed, here)) == 21)  # nine wait beside the stream
+        assert all(map(is_closed, here[:21]))
+        assert not is_closed(elsewhere)
+        assert client.get("/api/v1/me").json()["name"] == "boss"
+        site.service.labelling.store.note("news")
+        assert next(line for line in news if line.startswith("data:"))
+
+
+def test_a_server_takes_no_call_that_would_leave_nothing_to_the_campaign():
+    """Over TLS a connection takes a descriptor before it is counted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as held:
+        listening = held.enter_context(
+            connections.Listener(fileno=socket.create_server(("127.0.0.1", 0), backlog=300).detach())
+        )
+
+        def take_calls():
+            while True:
+                held.enter_context(socket.create_connection(listening.getsockname(), timeout=SECONDS))
+                held.enter_context(listening.accept()[0])
+
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            with pytest.raises(ConnectionAbortedError):
+                take_calls()
+            with open(os.devnull):
+                pass  # the campaign can still open files
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# What plans the campaign
+
+
+def test_what_dies_begins_again_and_is_told(begun, monkeypatch):
+    monkeypatch.setattr(server, "_PAUSE", 0.01)
+    deaths = [OSError(24, "Too many open files"), StoreError("a full disk", may_pass=True), KeyError("a bug")]
+    told, stop, left = [], threading.Event(), list(deaths)
+
+    def run():
+        if left:
+            raise left.pop(0)
+        return begun.run(stop=stop)
+
+    with service_of(begun, run=False) as (service, _):
+        beside = threading.Thread(target=server.keep_running, args=(run, stop, told.append))
+        beside.start()
+        until(service.labelling.store.running)
+        stop.set()
+        beside.join(SECONDS)
+    assert [type(error).__name__ in line for error, line in zip(deaths, told, strict=True)] == [True] * 3
+    assert all("begins again" in line for line in told)
+
+
+@pytest.mark.parametrize("error", [RaterDownError("down"), StoreError("another process runs it")])
+def test_what_somebody_must_look_at_is_told_once(error):
+    told = []
+
+    def run():
+        raise error
+
+    server.keep_running(run, threading.Event(), told.append)
+    assert told == [f"ratewise: {error}"]
+
+
+def test_health_is_what_plans(begun):
+    """503 where nothing plans, 200 while something does; at the end nothing has to (see above)."""
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        assert httpx2.get(f"{address}/healthz").status_code == 503
+        stop = threading.Event()
+        beside = threading.Thread(target=lambda: begun.run(stop=stop))
+        beside.start()
+        until(lambda: httpx2.get(f"{address}/healthz").status_code == 200)
+        stop.set()
+        beside.join(SECONDS)
+        assert httpx2.get(f"{address}/healthz").status_code == 503
