@@ -1,9 +1,9 @@
 """A campaign for people and its pages, in this process or behind a real port: what tests of the web share."""
 
 import json
-import socket
 import threading
 from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
 
 from starlette.testclient import TestClient
 
@@ -11,7 +11,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.live import Board
-from ratewise.web.server import Listening, Server
+from ratewise.web.server import Listening, Server, bind
 from ratewise.web.service import Door, Service
 
 from ..tomls import rater, toml_of
@@ -85,21 +85,19 @@ def app_of(service, board):
 
 
 @contextmanager
-def served(service, board, *, port=0):
+def served(service, board, **keys):
     """A real server at a port of its own: the address."""
-    bound = socket.socket()
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.bind(("127.0.0.1", port))
-    server = Server(make_app(service, board), Listening(), board.closing)
+    listening = Listening(**{"port": 0, **keys})
+    server = Server(make_app(service, board), listening, board.closing)
     server.config.timeout_graceful_shutdown = 1
-    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
-    thread.start()
-    try:
-        until(lambda: server.started)
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
-    finally:
-        board.closing.set()
-        server.should_exit = True
-        thread.join(timeout=SECONDS)
-        bound.close()
-        board.closing.clear()  # it may be served again
+    with bind(listening) as bound:
+        thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield f"{urlsplit(listening.url).scheme}://127.0.0.1:{bound.getsockname()[1]}"
+        finally:
+            board.closing.set()
+            server.should_exit = True
+            thread.join(timeout=SECONDS)
+            board.closing.clear()  # it may be served again

@@ -7,6 +7,7 @@ thousand of them.
 import os
 import resource
 import socket
+import ssl
 import threading
 from contextlib import ExitStack, suppress
 
@@ -17,6 +18,7 @@ from ratewise.errors import RaterDownError, StoreError
 from ratewise.web import connections, server
 from ratewise.web.service import add_person
 
+from ..judges.tls import CERTIFICATE, KEY
 from ..waiting import SECONDS, until
 from .making import served, service_of, write
 from .test_server import asked, end, free_port, start
@@ -65,33 +67,43 @@ def is_closed(made):
     return True
 
 
+def certificate(folder):
+    """The files of a certificate and its key."""
+    for name, text in (("cert.pem", CERTIFICATE), ("key.pem", KEY)):
+        (folder / name).write_text(text)
+    return {"certificate": str(folder / "cert.pem"), "key": str(folder / "key.pem")}
+
+
 @pytest.mark.parametrize(
-    ("strangers", "files", "addresses"),
+    ("strangers", "files", "addresses", "secure"),
     [
-        pytest.param(300, 256, 1, id="short"),
-        pytest.param(1_100, 1_024, 1, id="one address", marks=pytest.mark.soak),
-        pytest.param(1_000, 1_024, 50, id="many addresses", marks=pytest.mark.soak),
+        pytest.param(300, 256, 1, False, id="short"),
+        pytest.param(1_100, 1_024, 1, False, id="one address", marks=pytest.mark.soak),
+        pytest.param(1_000, 1_024, 50, False, id="many addresses", marks=pytest.mark.soak),
+        pytest.param(1_100, 1_024, 1, True, id="hands that nobody shakes", marks=pytest.mark.soak),
     ],
 )
-def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses):
+def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses, secure):
     """All answers are saved, rounds go on being planned, and the server says that it is well, to the end."""
     campaign = write(tmp_path)
     token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
     port, answered = free_port(), 0
-    running = start(tmp_path, port)
+    keys = certificate(tmp_path)
+    options = ("--tls-certificate", keys["certificate"], "--tls-key", keys["key"]) if secure else ()
+    running = start(tmp_path, port, *options)
     resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (files, files))
     try:
         with ExitStack() as held:
             for number in range(strangers):
-                stranger(port, number, held, address=f"127.0.0.{1 + number % addresses}")
-            person = Person(held, port, token)
+                stranger(port, number * (not secure), held, address=f"127.0.0.{1 + number % addresses}")
+            person = Person(held, f"http{'s' * secure}://127.0.0.1:{port}", token, keys["certificate"])
             while (found := until(lambda: asked(person, person.headers))) != "ended":
                 assert person.get("/healthz").status_code == 200
                 body = {"key": found["key"], "rating": 1}
                 assert person.post("/api/v1/answers", json=body, headers=person.headers).status_code in (200, 201)
                 answered += 1
                 for number in range(30):  # others come while people work
-                    stranger(port, number, held)
+                    stranger(port, number * (not secure), held)
             assert len(os.listdir(f"/proc/{running.pid}/fd")) < 3 * files // 4
             assert person.get("/healthz").text == "ok\n"  # at its end
         assert running.poll() is None
@@ -104,8 +116,9 @@ def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses)
 class Person:
     """Labels like the page: where a connection breaks, the same is sent again."""
 
-    def __init__(self, held, port, token):
-        self.client = held.enter_context(httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS))
+    def __init__(self, held, address, token, certificate):
+        trusted = ssl.create_default_context(cafile=certificate)
+        self.client = held.enter_context(httpx2.Client(base_url=address, verify=trusted, timeout=SECONDS))
         assert self.get(f"/join/{token}").status_code == 303
         self.headers = {"X-CSRF-Token": self.get("/api/v1/me").json()["csrf"]}
 
@@ -154,6 +167,21 @@ def test_from_one_address_the_slowest_makes_room(site, monkeypatch):
         assert client.get("/api/v1/me").json()["name"] == "boss"
         site.service.labelling.store.note("news")
         assert next(line for line in news if line.startswith("data:"))
+
+
+def test_over_tls_the_slowest_to_shake_hands_makes_room(site, monkeypatch, tmp_path):
+    monkeypatch.setattr(connections, "_MOST", 40)
+    files = certificate(tmp_path)
+    with ExitStack() as held, served(site.service, site.board, **files) as address:
+        port = int(address.rsplit(":", 1)[1])
+        elsewhere = stranger(port, 0, held, address="127.0.0.2")
+        here = [stranger(port, 0, held) for _ in range(30)]
+        until(lambda: sum(map(is_closed, here)) == 20)
+        assert all(map(is_closed, here[:20]))
+        trusted = ssl.create_default_context(cafile=files["certificate"])
+        with httpx2.Client(base_url=address, verify=trusted, timeout=SECONDS) as client:
+            assert client.get("/").status_code == 401
+        assert not is_closed(elsewhere)
 
 
 def test_a_server_takes_no_call_that_would_leave_nothing_to_the_campaign():

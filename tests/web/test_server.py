@@ -86,7 +86,7 @@ def asked(client, headers):
     return "ended" if client.get("/api/v1/me").json()["ended"] else None
 
 
-def start(folder, port):
+def start(folder, port, *options):
     command = [
         sys.executable,
         "-m",
@@ -97,13 +97,13 @@ def start(folder, port):
         str(port),
         "--json",
     ]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
     told = ""
     while not told.rstrip().endswith("}"):
         line = server.stdout.readline()
         assert line, told
         told += line
-    assert json.loads(told)["url"] == f"http://127.0.0.1:{port}"
+    assert json.loads(told)["url"].endswith(f"://127.0.0.1:{port}")
     return server
 
 

@@ -7,6 +7,7 @@ the new one is served. Whoever opens many closes their own. Half of what the pro
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -27,6 +28,11 @@ def descriptors() -> int:
     return soft if soft > 0 else 2 * _MOST
 
 
+def most() -> int:
+    """How many connections there may be."""
+    return min(_MOST, descriptors() // 2)
+
+
 class Connection(H11Protocol):
     """One connection of a browser, or of somebody else; h11 keeps no header beyond 64 kB."""
 
@@ -36,9 +42,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.since = self.loop.time()
-        most = min(_MOST, descriptors() // 2)
-        _make_room([one for one in self._all if one.address == self.address], most // self.share)
-        _make_room(self._all, most)
+        _shaking.pop(transport.get_extra_info("socket").fileno(), None)
+        _make_room([one for one in self._all if one.address == self.address], most() // self.share)
+        _make_room(self._all, most())
 
     def on_response_complete(self) -> None:
         self.since = self.loop.time()
@@ -73,21 +79,42 @@ class ProxiedConnection(Connection):
     share = 1
 
 
-def _make_room(crowd: list[Connection], most: int) -> None:
-    """Close the one that has waited longest where there are more than `most`; the newest waits, too."""
-    if len(crowd) > most:
+def _make_room(crowd: list[Connection], limit: int) -> None:
+    """Close the one that has waited longest where there are too many; the newest waits, too."""
+    if len(crowd) > limit:
         min((one for one in crowd if one.waits), key=lambda one: one.since).drop()
 
 
-class Listener(socket.socket):
-    """A socket that takes no more calls when three quarters of what the process may open is open.
+_shaking: dict[int, tuple[socket.socket, str]] = {}  # callers who shake hands over TLS, oldest first, by descriptor
 
-    Connections are counted when they speak; over TLS they take a descriptor some time before.
+
+class Listener(socket.socket):
+    """A socket that lets nobody in beyond three quarters of what the process may open.
+
+    A caller is a connection once it has shaken hands. Over TLS that takes as long as the caller likes, so those who
+    have not done so are held to the same limits here.
     """
+
+    secure = False  # whether hands are shaken
 
     def accept(self) -> tuple[socket.socket, Any]:
         made, address = super().accept()
-        if made.fileno() >= 3 * descriptors() // 4:  # the system gives the lowest that is free
+        is_full = made.fileno() >= 3 * descriptors() // 4  # the system gives the lowest that is free
+        if self.secure:
+            _let_go_of_the_slowest(None if is_full else address[0])
+        if is_full:
             made.close()
             raise ConnectionAbortedError("too many connections are open")  # asyncio goes on with its other work
+        if self.secure:
+            _shaking[made.fileno()] = made, address[0]
         return made, address
+
+
+def _let_go_of_the_slowest(host: str | None) -> None:
+    """Of those who shake hands, where there are too many from this address; of all, where no more can come in."""
+    for gone in [number for number, (one, _) in _shaking.items() if one.fileno() < 0]:
+        del _shaking[gone]
+    slow = [number for number, (_, one) in _shaking.items() if host is None or one == host]
+    if len(slow) >= (1 if host is None else most() // _SHARE):
+        with suppress(OSError):  # its caller has gone
+            _shaking.pop(slow[0])[0].shutdown(socket.SHUT_RDWR)  # the loop sees its end, and closes it

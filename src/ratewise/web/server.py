@@ -89,7 +89,7 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C, and run the campaign beside where no other process does; not at all with `runs=False`."""
     door = listening.door
-    with ExitStack() as held, _bound(listening) as bound:
+    with ExitStack() as held, bind(listening) as bound:
         desk = held.enter_context(campaign.labelling())
         look = held.enter_context(campaign.watch())
         service = Service(desk, Accounts(desk.store), door)
@@ -140,37 +140,40 @@ class Server(uvicorn.Server):
 
 
 def keep_running(run: Callable[[], object], stop: threading.Event, say: Callable[[str], None]) -> None:
-    """Run until it returns why it ended, or an error says that somebody must do something; what dies begins again.
+    """Run until that returns why it ended, or an error says what somebody must do; what dies otherwise begins again.
 
-    Each of these is said once, and people go on with what is open.
+    Each is said once, and people go on with what is open.
     """
-    pause = _PAUSE
-    while not stop.is_set():
+    pause, again = _PAUSE, True
+    while again and not stop.is_set():
         began = time.monotonic()
         try:
-            reason, again = f"the campaign is at its end: {run()}", False
+            told, again = f"the campaign is at its end: {run()}", False
+            if stop.is_set():
+                return
         except Exception as error:
             again = not isinstance(error, RatewiseError) or (isinstance(error, StoreError) and error.may_pass)
-            reason = f"what plans the campaign died ({type(error).__name__}: {error})" if again else str(error)
-        if stop.is_set():
-            return
-        pause = _PAUSE if time.monotonic() - began > _LONGEST_PAUSE else pause
-        with suppress(OSError):  # nobody may read it
-            say(f"ratewise: {reason}" + (f"; it begins again in {pause:g} s" if again else ""))
-        if not again:
-            return
-        stop.wait(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+            if time.monotonic() - began > _LONGEST_PAUSE:
+                pause = _PAUSE
+            dead = f"what plans the campaign died ({type(error).__name__}: {error}); it begins again in {pause:g} s"
+            told = dead if again else str(error)
+        with suppress(OSError):  # nobody reads it any more
+            say(f"ratewise: {told}")
+        if again:
+            stop.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _bound(listening: Listening) -> Listener:
+def bind(listening: Listening) -> Listener:
     """A socket that listens already: from here on callers wait instead of being turned away."""
     if not 0 <= listening.port <= 65535:
         raise InputError(f"--port must be from 0 to 65535; got {listening.port}")
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     try:
         made = socket.create_server((listening.host.strip("[]"), listening.port), family=family, backlog=_BACKLOG)
-        return Listener(fileno=made.detach())
+        bound = Listener(fileno=made.detach())
+        bound.secure = listening.certificate is not None
+        return bound
     except OSError as error:
         raise InputError(
             f"cannot listen at {listening.host} port {listening.port} ({error.strerror or error}); choose another with "
