@@ -28,6 +28,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
             self.close_connection = True
             return
+        if body == b"long":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+            self.close_connection = True
+            try:
+                for _ in range(1000):
+                    self.server.sent += self.wfile.write(bytes(1_000_000))
+            except OSError:
+                self.server.cut.set()
+            return
         self.send_response(429 if body == b"wait" else 200)
         self.send_header("Content-Length", "2")
         if body == b"wait":
@@ -43,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _served(context=None):
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.asked = []
+    server.asked, server.sent, server.cut = [], 0, threading.Event()
     if context is not None:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -105,6 +114,21 @@ def test_a_reply_that_breaks_off_is_an_error_and_the_next_call_has_a_connection_
         return said
 
     assert asyncio.run(post()).content == b"{}"
+
+
+def test_a_reply_is_read_up_to_the_limit_and_no_further(server):
+    client = Client(f"http://127.0.0.1:{server.server_address[1]}/v1")
+
+    async def post():
+        said = await client._idle[0].post(f"{client.base_url}/x", {}, b"long", most=1_000_000)
+        assert await client.post("x", {}, key="k", tokens=1) == {}  # on a connection of its own
+        await client.close()
+        return said
+
+    said = asyncio.run(post())
+    assert 1_000_000 < len(said.content) < 2_000_000
+    assert server.cut.wait(60)
+    assert server.sent < 100_000_000  # what lay in buffers on the way
 
 
 def test_nobody_at_home_is_a_connect_error():

@@ -38,7 +38,7 @@ _FOR_EVER = 1e9  # seconds, as many as are told from more
 _WORTH_TELLING = 5.0  # seconds
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _NO_MONEY = b"insufficient_quota"  # a service's word for an account that is empty: waiting does not help
-_LARGEST = 8_000_000  # bytes of a reply
+_LARGEST = 8_000_000  # bytes of a reply; the rest of a longer one is not read
 _SHOWN = 200  # characters of a server's own words
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ratewise"}
 HIDDEN = "***"
@@ -160,7 +160,7 @@ class Client:
             async with self._free, asyncio.timeout(self.timeout):
                 wire = self._idle.pop()  # the one used last
                 try:
-                    return await wire.post(address, self._headers | {"Idempotency-Key": key}, content)
+                    return await wire.post(address, self._headers | {"Idempotency-Key": key}, content, most=_LARGEST)
                 finally:
                     self._idle.append(wire)
         except (TimeoutError, httpcore2.TimeoutException):
@@ -178,8 +178,10 @@ class Client:
         status = response.status
         if status != 200:
             raise CallError(f"HTTP {status}: {self._words(response)}", status=status)
+        if len(response.content) > _LARGEST:
+            raise CallError(f"the reply is longer than {_LARGEST:,} bytes", status=status, billed=True)
         try:
-            data = json.loads(response.content) if len(response.content) <= _LARGEST else None
+            data = json.loads(response.content)
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):

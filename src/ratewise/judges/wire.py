@@ -1,4 +1,4 @@
-"""One connection to a server: a POST goes out in one piece, the reply comes back whole.
+"""One connection to a server: a POST goes out in one piece, the reply comes back whole, or up to a limit.
 
 Most of a call's processor time goes to the layers of an HTTP client: pools, models of requests, one event loop behind
 another. None of them is needed for one POST at a time to one address. So HTTP/1.1 by httpcore2, which httpx2 stands on,
@@ -28,8 +28,10 @@ class Wire:
     _connection: httpcore2.AsyncConnectionInterface | None = field(init=False, default=None)
     _urls: dict[str, httpcore2.URL] = field(init=False, default_factory=dict)
 
-    async def post(self, address: str, headers: Mapping[str, str], content: bytes) -> httpcore2.Response:
-        """The reply to a POST, read to its end; trouble is an error of httpcore2."""
+    async def post(
+        self, address: str, headers: Mapping[str, str], content: bytes, *, most: int = 1 << 23
+    ) -> httpcore2.Response:
+        """The reply to a POST, read to its end, or just beyond `most` bytes; trouble is an error of httpcore2."""
         url = self._url(address)
         host = b"[" + url.host + b"]" if b":" in url.host else url.host
         named = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
@@ -39,11 +41,17 @@ class Wire:
         ]
         request = httpcore2.Request("POST", url, headers=named, content=content)
         response = await (await self._ready(url.origin)).handle_async_request(request)
+        said = bytearray()
         try:
-            await response.aread()
+            async for part in response.aiter_stream():
+                said += part
+                if len(said) > most:
+                    break
         finally:
-            await response.aclose()
-        return response
+            await response.aclose()  # a connection with a rest on it is closed
+        whole = httpcore2.Response(response.status, headers=response.headers, content=bytes(said))
+        whole.read()
+        return whole
 
     async def close(self) -> None:
         if self._connection is not None:

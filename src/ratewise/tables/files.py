@@ -2,6 +2,7 @@
 
 import glob
 import gzip
+import io
 import os
 import re
 import shutil
@@ -122,9 +123,45 @@ def plain_file(path: str, form: Format, name: str, target: str) -> str:
 
 def unpack(path: str, plain: str, *, gzipped: bool) -> None:
     """Copy a file without its byte order mark."""
-    with gzip.open(path) if gzipped else open(path, "rb") as packed, open(plain, "wb") as file:
+    with opened_gzip(path) if gzipped else open(path, "rb") as packed, open(plain, "wb") as file:
         file.write(packed.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK))
         shutil.copyfileobj(packed, file, 1 << 20)
+
+
+ALWAYS = 64 * 2**20
+"""The bytes that any packed file may unpack to."""
+
+_MOST_RATIO = 100  # by which larger ones may grow: tables and logs pack 5 to 30 to 1, and gzip can pack 1000 to 1
+
+
+def opened_gzip(path: str) -> io.BufferedReader:
+    """The unpacked bytes of a file that gzip has packed; an OSError where they are too many for a table."""
+    return io.BufferedReader(_Unpacked(path))
+
+
+class _Unpacked(io.RawIOBase):
+    def __init__(self, path: str) -> None:
+        self._packed = gzip.GzipFile(path)
+        self._size = os.path.getsize(path)
+        self._most = self._left = max(ALWAYS, _MOST_RATIO * self._size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        found = self._packed.read1(len(buffer))  # what is there, also before a place where it is cut off
+        buffer[: len(found)] = found
+        self._left -= len(found)
+        if self._left < 0:
+            raise OSError(
+                f"its {self._size / 2**20:,.1f} MiB unpack to more than {self._most / 2**20:,.0f} MiB, which no table "
+                "does; it is damaged, or made to fill the memory (if it is neither, unpack it first)"
+            )
+        return len(found)
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
 
 
 # Where a table lies

@@ -16,7 +16,7 @@ from duckdb import DuckDBPyConnection
 from ratewise.errors import TableError
 from ratewise.tables.engine import COUNTED, LONGEST_LINE, Own, connect, count, no_rows, quoted_text, reason
 from ratewise.tables.files import Folder, Kind, checked_file, name_of, plain_file
-from ratewise.tables.relation import Relation, relation_of_files
+from ratewise.tables.relation import Relation, refuse_bomb, relation_of_files
 from ratewise.tables.table import Table, different, repeated
 
 Loaded = tuple[list[str], str]
@@ -224,7 +224,7 @@ def load_file(path: str, name: str | None = None, kind: Kind | None = None) -> T
 def loaded(path: str, kind: Kind, name: str, folder: Folder) -> Table:
     """The table of a file that is unpacked already, under a path that DuckDB takes literally."""
     if kind == "Parquet":
-        return relation_of_files([path], name, folder).table()
+        return refuse_bomb(relation_of_files([path], name, folder), whole=True).table()
     own = Own()
     with _telling(name, kind, path), own.cursor() as cursor:
         names, select = LOADERS[kind](cursor, [path], name, keep=True)

@@ -31,7 +31,7 @@ from ratewise.tables.files import (
 )
 from ratewise.tables.frames import frame_of, named, table_from_frame, table_from_mapping
 from ratewise.tables.load import load_file, loaded, staged
-from ratewise.tables.relation import Relation, relation_of_files
+from ratewise.tables.relation import Relation, refuse_bomb, relation_of_files
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.table import Table
 from ratewise.tables.write import write_table
@@ -91,7 +91,7 @@ def opened_file(path: str, *, format: str | None = None, name: str | None = None
     if path != "-":
         found = None if kind is not None else adapted(path, format, name=name)
         if found is None and format is None and os.path.isdir(path) and files_among(path):
-            return in_memory(_over_files(path, name))
+            return in_memory(refuse_bomb(_over_files(path, name), whole=True))
         return load_file(path, name, kind) if found is None else found
     name = name or _STANDARD_INPUT
     folder = Folder()
@@ -164,7 +164,7 @@ def _over_files(path: str, name: str | None) -> Relation:
     name = name or name_of(path)
     plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
     if kind == "Parquet":
-        return relation_of_files(plain, name, folder, shown=called)
+        return refuse_bomb(relation_of_files(plain, name, folder, shown=called), whole=False)
     return staged(kind, plain, name, folder, called)
 
 

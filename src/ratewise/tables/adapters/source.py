@@ -1,7 +1,6 @@
 """Files that other tools wrote, read with limits: a hostile or damaged file is one line, not all of the memory."""
 
 import csv
-import gzip
 import json
 import os
 import struct
@@ -19,7 +18,7 @@ import duckdb
 
 from ratewise.errors import TableError
 from ratewise.tables.engine import LONGEST_LINE, connect, one_line, reason
-from ratewise.tables.files import BYTE_ORDER_MARK
+from ratewise.tables.files import ALWAYS, BYTE_ORDER_MARK, opened_gzip
 
 LARGEST_DOCUMENT = 256 * 2**20
 """The largest JSON document that is read, in bytes: it is read whole."""
@@ -35,11 +34,11 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 """What reading a file ends in where it is gone, or packed and cut off."""
 
 
-def opened(path: str) -> gzip.GzipFile | BufferedReader:
+def opened(path: str) -> BufferedReader:
     """The bytes of a file, unpacked on the way where gzip has packed it: by its first bytes, whatever its name is."""
     with open(path, "rb") as file:
         packed = file.read(len(GZIPPED)) == GZIPPED
-    return gzip.open(path) if packed else open(path, "rb")
+    return opened_gzip(path) if packed else open(path, "rb")
 
 
 def parsed(data: bytes | str, name: str) -> Any:
@@ -197,7 +196,6 @@ ZSTD = 93
 _ENCRYPTED = 0x1
 _LOCAL = struct.Struct("<26xHH")  # of the header before a member's bytes: the lengths of its name and of what follows
 _MOST_RATIO = 2000  # logs of one line over and over pack 500 to 1
-_ALWAYS = 64 * 2**20
 
 
 class Archive:
@@ -285,7 +283,7 @@ class Archive:
 
     def _refuse_bomb(self, size: int) -> None:
         whole = sum(info.file_size for info in self._zip.infolist())
-        if whole > max(_ALWAYS, _MOST_RATIO * size):
+        if whole > max(ALWAYS, _MOST_RATIO * size):
             self.__exit__(None, None, None)
             raise TableError(
                 f"{self._name} says that its {size / 2**20:,.1f} MiB unpack to {whole / 2**20:,.0f} MiB, which no log"

@@ -1,0 +1,42 @@
+"""Small files that say they hold very much: one line of error, before they are read."""
+
+import gzip
+
+import duckdb
+import pytest
+
+from ratewise.errors import TableError
+from ratewise.tables import open_relation, read_table
+
+
+def _parquet(path, select):
+    duckdb.sql(f"COPY ({select}) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 100000000)")
+    return str(path)
+
+
+def test_a_parquet_file_of_very_many_rows_is_not_read_whole(tmp_path):
+    path = _parquet(tmp_path / "b.parquet", "SELECT true AS judge, true AS human FROM range(26_000_000)")
+    said = r"b\.parquet says that its 0\.. MiB hold 26,000,000 rows × 2 columns, which no table does"
+    with pytest.raises(TableError, match=said):
+        read_table(path)
+    with pytest.raises(TableError, match="rows × 2 columns"):
+        read_table(str(tmp_path))
+    assert open_relation(path).count() == 26_000_000  # where it stays in its file, rows take no memory
+
+
+def test_a_parquet_file_of_one_long_text_in_many_rows_is_refused(tmp_path):
+    path = _parquet(tmp_path / "t.parquet", "SELECT repeat('x', 1_000_000) AS answer FROM range(1100)")
+    for read in (read_table, open_relation):
+        with pytest.raises(TableError, match="hold 1,049 MiB of text, which no table does"):
+            read(path)
+
+
+@pytest.mark.parametrize(("name", "line"), [("b.csv.gz", b"1,2\n"), ("b.jsonl.gz", b'{"a": 1}\n'), ("x.csv.gz", b" ")])
+def test_a_packed_file_is_unpacked_up_to_a_limit(tmp_path, name, line):
+    with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
+        file.write(b"a,b\n" if line == b"1,2\n" else b"")
+        for _ in range(70):
+            file.write(line * (2**20 // len(line)))
+    for read in (read_table, open_relation):
+        with pytest.raises(TableError, match=r"its 0\.. MiB unpack to more than 64 MiB, which no table does"):
+            read(str(tmp_path / name))
