@@ -16,6 +16,7 @@ from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.offline import verify_path
 from ratewise.campaign.rescue import rescue
 from ratewise.errors import InputError, StoreError
+from ratewise.store.accounts import Accounts
 from ratewise.store.chain import digest_of
 from ratewise.store.queue import Claim, Outcome
 from ratewise.store.unsaved import Unsaved
@@ -313,6 +314,23 @@ def test_a_rescued_store_keeps_its_id_and_its_cap(campaign, tmp_path, edits):
         )
         assert connection.execute("SELECT cap FROM totals").fetchall() == [(60_000_000_000,)]
     assert verify_path(str(output)).differences == []
+
+
+@pytest.mark.parametrize("edits", [(), ("DELETE FROM chain",)], ids=["whole record", "no record"])
+def test_a_rescued_store_keeps_links_and_what_people_were_given(waiting, tmp_path, edits):
+    with waiting.labelling() as desk:
+        link = Accounts(desk.store).add("ann", admin=True)
+        key = desk.next("ann").key
+    if edits:
+        tamper(waiting, *edits)
+    rescue(str(waiting.spec.folder / "c.sqlite"), str(tmp_path / "out.sqlite"))
+    for path in waiting.spec.folder.glob("c.sqlite*"):
+        path.unlink()
+    shutil.copy(tmp_path / "out.sqlite", waiting.spec.folder / "c.sqlite")
+    with waiting.labelling() as desk:
+        assert Accounts(desk.store).sign_in(link) is not None
+        assert desk.answer("ann", key, 1) == "new"
+    assert waiting.verify().differences == []
 
 
 def test_unsaved_answers_without_a_store_become_a_recording(campaign, tmp_path):

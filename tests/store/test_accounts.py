@@ -3,7 +3,9 @@
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.store.accounts import SESSION_SECONDS, Accounts
+from ratewise.store import chain
+from ratewise.store.accounts import SESSION_SECONDS, Accounts, hashed
+from ratewise.store.replay import check_record
 from ratewise.store.store import Store
 
 
@@ -61,8 +63,20 @@ def test_a_link_ends_only_where_that_is_asked_for_and_capitals_make_nobody_else(
     assert {person.name for person in accounts.list()} == {"ben", "Bén"}
 
 
-def test_accounts_are_not_in_the_record(store):
-    head = store.head()
+def test_who_may_sign_in_is_in_the_record_and_who_is_signed_in_is_not(store):
+    """Links are, as hashes: the record may be given away."""
     accounts = Accounts(store)
-    accounts.sign_in(accounts.add("ann"))
+    link = accounts.add("ann", admin=True)
+    head = store.head()
+    session = accounts.sign_in(link)
+    accounts.sign_out(session)
     assert store.head() == head
+    new = accounts.renew("ann")
+    accounts.remove("ann")
+    accounts.add("Ann")
+    with store.reading() as connection:
+        added, *later = [entry.body for entry in chain.entries(connection)][1:]
+    assert hashed(link) in added
+    assert len(later) == 3
+    assert not [body for body in (added, *later) for secret in (link, session, new) if secret in body]
+    assert check_record(store).problems == []

@@ -21,6 +21,12 @@ def guarded(tmp_path):
         for position, state in ((0, 0), (1, 1)):
             row = f"({position}, 1, {state}, 0)"
             connection.exec_driver_sql(f"INSERT INTO ratings (position, step, state, attempts) VALUES {row}")
+        connection.exec_driver_sql("INSERT INTO people (name, admin, made_at) VALUES ('ann', 0, '')")
+        for state in ("open", "skipped", "answered", "trained", "undone"):
+            row = f"('{state}', 'ann', -1, 1, 1, 0, '{state}')"
+            connection.exec_driver_sql(
+                f"INSERT INTO handed (key, person, position, step, attempt, at, state) VALUES {row}"
+            )
         for _ in range(2):
             raise_guards(connection)
         yield connection
@@ -30,7 +36,9 @@ def guarded(tmp_path):
 @pytest.mark.parametrize(
     "statement",
     ["UPDATE events SET text = 'two'", "DELETE FROM events", "DELETE FROM ratings", "DELETE FROM totals",
-     "UPDATE ratings SET value = 1 WHERE state = 1", "UPDATE totals SET reserved = -1"],
+     "UPDATE ratings SET value = 1 WHERE state = 1", "UPDATE totals SET reserved = -1", "DELETE FROM people",
+     "DELETE FROM handed", "UPDATE handed SET agrees = 0 WHERE key = 'answered'",
+     "UPDATE handed SET agrees = 1 WHERE key = 'trained'", "UPDATE handed SET state = 'open' WHERE key = 'undone'"],
 )  # fmt: skip
 def test_what_is_never_done_is_refused(guarded, statement):
     with pytest.raises(sa.exc.IntegrityError, match=r"may not be|not_negative"):
@@ -40,7 +48,9 @@ def test_what_is_never_done_is_refused(guarded, statement):
 @pytest.mark.parametrize(
     "statement",
     ["UPDATE ratings SET state = 1, value = 1 WHERE state = 0", "UPDATE totals SET spent = 5, cap = 7",
-     "INSERT INTO events (at, text) VALUES ('', 'two')", "UPDATE meta SET value = '1' WHERE key = 'ended'"],
+     "INSERT INTO events (at, text) VALUES ('', 'two')", "UPDATE meta SET value = '1' WHERE key = 'ended'",
+     "UPDATE people SET token = 'x'", "UPDATE handed SET state = 'undone' WHERE key = 'answered'",
+     "UPDATE handed SET state = 'answered', turn = 1 WHERE key = 'skipped'"],
 )  # fmt: skip
 def test_what_a_campaign_does_is_not(guarded, statement):
     assert guarded.exec_driver_sql(statement).rowcount == 1

@@ -541,8 +541,12 @@ class _Replay:
         """The sums are the ledger's, and within the budget."""
         store, budget, sums = self.store, self.reader.terms.budget, self.store.ledger_sums()
         reserved, spent = store.totals()
-        beside = sums.get(CHECK, 0) - sums.get(UNCHECK, 0) + sums.get(TEXTS, 0)  # which belongs to no item
-        paid = sums.get("settle", 0) - sums.get(UNDO, 0) + beside
+        checks, answered = sums.get(CHECK, 0) - sums.get(UNCHECK, 0), audit.hidden_rows(store)
+        if checks != (right := sum(row.paid or 0 for row in answered)):
+            self.differ(
+                f"{shown(checks)} were paid for hidden checks and repeats; their answers come to {shown(right)}"
+            )
+        paid = sums.get("settle", 0) - sums.get(UNDO, 0) + checks + sums.get(TEXTS, 0)
         if spent != paid:
             self.differ(f"{shown(spent)} are said to be spent; the ledger has {shown(paid)}")
         held = sums.get("hold", 0) - sums.get("unhold", 0)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from ratewise.errors import InputError
+from ratewise.store import chain
 from ratewise.store import queries as q
 from ratewise.store.desk import name_key
 from ratewise.store.queue import now
@@ -56,10 +57,9 @@ class Accounts:
                 )
             row = {"name": name, "admin": admin, "token": hashed(token), "made_at": now()}
             if found is None:
-                q.insertion("people", tuple(row)).many(connection, [row])
+                chain.insert(connection, "people", [row])
             else:
-                row |= {"name": found.name}
-                q.update("people", ("name",), ("admin", "token", "made_at")).many(connection, [row])
+                chain.update(connection, "people", ["name"], [row | {"name": found.name}])
         return token
 
     def renew(self, name: str) -> str | None:
@@ -77,7 +77,7 @@ class Accounts:
             if found is None or not found.active:
                 return None
             q.deletion("sessions", ("name",)).change(connection, name=found.name)
-            q.update("people", ("name",), ("token",)).change(connection, name=found.name, token=token)
+            chain.update(connection, "people", ["name"], [{"token": token, "name": found.name}])
         return found.name
 
     def find(self, name: str) -> Person | None:

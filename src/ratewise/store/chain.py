@@ -13,7 +13,7 @@ The body is a JSON list of changes, in the order they were made:
 
 An entry is written by the transaction whose changes it holds, so a kill leaves both or neither. On PostgreSQL several
 processes write at once: an entry is added under the lock of the row that keeps the sums, which is held until the
-commit, so entries stand in the order of the commits. Who has a question in hand or leads is not recorded: it passes.
+commit, so entries stand in the order of the commits. A table or column is recorded unless BOOKKEEPING names it.
 """
 
 import hashlib
@@ -29,10 +29,11 @@ from ratewise.store import queries as q
 from ratewise.store import schema as t
 from ratewise.store.queue import now
 
-PASSING = ("version", "leader", "leading")  # facts that are not recorded: they come and go with processes
+BOOKKEEPING = ("workers", "leases", "sessions", "ratings.worker")  # tables and columns that are not recorded,
+PASSING = ("version", "leader", "leading")  # and facts: who works, has a question in hand or is signed in now
 ITEMS_EACH = 100  # items that share a digest
-RECORDED = (t.meta, t.rounds, t.batches, t.draws, t.ratings, t.ledger, t.events, t.answers, t.refits)
-_NOT_RECORDED = {"ratings": ("worker",), "ledger": ("id",), "events": ("id",), "answers": ("id",)}
+_OTHERWISE = ("items", "totals", "chain")  # recorded by digests, by what was added, and by being the record
+RECORDED = tuple(each for each in t.metadata.sorted_tables if each.name not in {*BOOKKEEPING, *_OTHERWISE})
 _CHANGES, _LOCKED = "ratewise.changes", "ratewise.locked"  # of a connection: of the transaction it is in
 _ROWS = 5000  # items read at once
 _AT_ONCE = 10_000  # rows in one change
@@ -154,8 +155,8 @@ def begin_anew(connection: sa.Connection) -> None:
 
 
 def recorded_columns(table: sa.Table) -> list[sa.Column[Any]]:
-    """All but who has a question in hand, and numbers that the database gives."""
-    return [column for column in table.columns if column.name not in _NOT_RECORDED.get(table.name, ())]
+    """All but bookkeeping, and numbers that the database gives: their order is that of the record."""
+    return [c for c in table.columns if str(c) not in BOOKKEEPING and c is not table.autoincrement_column]
 
 
 def everything(connection: sa.Connection) -> Iterator[Change]:

@@ -472,9 +472,8 @@ class Desk:
         here = {"position": claim.position, "step": claim.step}
         rows = q.STATES.all(connection, **here, attempt=claim.attempt)
         live = set(q.LIVE.column(connection, **here, at=self.clock())) if rows else set()
-        gone = [number for number, person, state in rows if state == "open" and person not in live]
-        if gone:
-            q.LAPSE.change(connection, numbers=gone)
+        gone = [key for key, person, state in rows if state == "open" and person not in live]
+        chain.update(connection, "handed", ["key"], [{"state": "lapsed", "key": key} for key in gone])
         return len(gone) + sum(state in ("skipped", "lapsed") for _, _, state in rows) < tries
 
     def _key(
@@ -516,12 +515,12 @@ def _row(connection: sa.Connection, /, person: str, key: str) -> Key | None:
 
 def _new_key(connection: sa.Connection, row: dict[str, Any]) -> str:
     new = {**row, "key": secrets.token_urlsafe(12), "state": "open"}
-    q.insertion("handed", tuple(new)).many(connection, [new])
+    chain.insert(connection, "handed", [new])
     return str(new["key"])
 
 
 def _change(connection: sa.Connection, row: Key, **values: Any) -> None:
-    q.update("handed", ("number",), tuple(values)).change(connection, number=row.number, **values)
+    chain.update(connection, "handed", ["key"], [{**values, "key": row.key}])
 
 
 def _next_turn(connection: sa.Connection, person: str) -> int:

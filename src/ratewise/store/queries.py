@@ -338,7 +338,6 @@ CONTENT = Query("SELECT content FROM items WHERE position = :position")
 class Key(NamedTuple):
     """The row of a key, in the order of its columns."""
 
-    number: int
     key: str
     person: str
     position: int
@@ -363,8 +362,7 @@ LAST_ANSWERED = Query(f"{_key} WHERE person = :person AND state = 'answered' ORD
 GIVEN = Query(f"{_key} WHERE person = :person AND step = :step AND state <> 'undone' ORDER BY number")
 _question = "position = :position AND step = :step AND attempt = :attempt"
 OPEN_KEY = Query(f"SELECT key, sides FROM handed WHERE {_question} AND person = :person AND state = 'open'")
-STATES = Query(f"SELECT number, person, state FROM handed WHERE {_question}")
-LAPSE = Query("UPDATE handed SET state = 'lapsed' WHERE number IN :numbers")
+STATES = Query(f"SELECT key, person, state FROM handed WHERE {_question}")
 DONE = Query("SELECT count(*) FROM handed WHERE person = :person AND state = 'answered'")
 LAST_TURN = Query("SELECT coalesce(max(turn), 0) FROM handed WHERE person = :person")
 OPEN_CHECKS = Query("SELECT count(*) FROM handed WHERE what IN ('check', 'repeat') AND state = 'open'")

@@ -16,7 +16,7 @@ people    who may sign in to the labelling page, by a hash of their link
 sessions  browsers that are signed in, by a hash of their cookie
 handed    keys of questions that people were given on the page, and what came of each
 refits    what a model trained on closed rounds' labels predicts of every item, where the campaign trains one
-chain     the record of everything above but items' rows, workers, leases, people, sessions and handed; see chain.py
+chain     the record of everything above but items' rows, workers, leases and sessions; see chain.py
 """
 
 import secrets
@@ -262,13 +262,14 @@ def check_format(connection: sa.Connection) -> None:
 # are. One who may change the tables may drop the guards, too; what such a person does is found by `verify`.
 
 _ADDED_ONLY = ("items", "draws", "ledger", "events", "chain", "refits")
-_KEPT = ("rounds", "ratings", "batches", "totals")  # rows stay, and change in few ways
+_KEPT = ("rounds", "ratings", "batches", "totals", "people", "handed")  # rows stay, and change in few ways
 # An answer may be taken back by the one who gave it: then the question is open, and a new attempt begins.
 _UNDONE = "NEW.state = 0 AND NEW.value IS NULL AND NEW.attempts > OLD.attempts"
 _FIXED = {  # of these, rows that nobody may change any more
     "rounds": "OLD.items IS NOT NULL OR NEW.plan <> OLD.plan OR NEW.first <> OLD.first",
     "ratings": f"OLD.state = 1 AND NOT ({_UNDONE})",
     "batches": "OLD.drawn",
+    "handed": "OLD.state IN ('trained', 'undone') OR OLD.state = 'answered' AND NEW.state <> 'undone'",
 }
 _FUNCTION = """
 CREATE OR REPLACE FUNCTION ratewise_guard() RETURNS trigger LANGUAGE plpgsql AS $$

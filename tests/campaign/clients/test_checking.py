@@ -16,6 +16,7 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.raters.scale import RatingScale
 from ratewise.store import audit, schema
 
+from ..making import forge, tamper
 from .test_labelling import ITEMS, TOML, begun
 
 SHOW = 'show = ["question", "answer"]\n'
@@ -162,6 +163,15 @@ def test_the_same_answer_counts_once_and_undo_takes_the_payment_back(campaign):
         assert desk.skip("ann", key) == "new"
         assert desk.next("ann").item != task.item
     assert campaign.verify().differences == []
+
+
+def test_the_books_of_checks_balance_or_verify_says_so(played, tmp_path):
+    """Also where the whole record was written anew."""
+    shutil.copytree(played[0].spec.folder, tmp_path, dirs_exist_ok=True)
+    campaign = Campaign.open(tmp_path / "c.toml")
+    tamper(campaign, "UPDATE handed SET paid = 2 * paid WHERE number = (SELECT max(number) FROM handed WHERE paid > 0)")
+    forge(campaign)
+    assert any("hidden checks and repeats" in line for line in campaign.verify().differences)
 
 
 def test_training_comes_first_tells_the_answer_and_has_a_pass_mark(campaign):
