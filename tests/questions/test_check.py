@@ -152,9 +152,11 @@ def test_the_scale_of_scores_is_what_is_said_or_seen():
     h = rng.integers(1, 6, 300).astype(float)
     scores = {"judge": h + rng.normal(0, 0.3, 300), "human": np.where(rng.random(300) < 0.4, h, np.nan)}
     scores |= {"rate": np.full(300, 0.4)}
-    assert rw.check(scores, **COLUMNS, at_least=5.5).verdict == "no"  # the scale may well go on to 7
+    assert rw.check(scores, **COLUMNS, at_least=5.5, bounds=(1, 7)).verdict == "no"
     for options, words in (
         ({"at_least": 97}, "which are from 1 to 5; give bounds"),
+        ({"at_least": 5.5}, "which are from 1 to 5; give bounds"),  # by which every mean fails
+        ({"at_least": 0.8}, "which are from 1 to 5; give bounds"),  # by which every mean passes
         ({"at_least": 5.5, "bounds": (1, 5)}, "outside the ratings"),
         ({"at_least": "97%"}, "in percent is for ratings from 0 to 1"),
         ({"no_worse_than": scores, "margin": 4, "bounds": (1, 5)}, "lets everything pass"),
@@ -163,6 +165,8 @@ def test_the_scale_of_scores_is_what_is_said_or_seen():
         with pytest.raises(rw.InputError, match=words):
             rw.check(scores, **COLUMNS, **options)
     assert rw.check(scores, **COLUMNS, no_worse_than=scores, margin=3.9, bounds=(1, 5)).verdict == "yes"
+    good = {**scores, "human": np.where(scores["human"] < 4, 4, scores["human"])}
+    assert rw.check(good, **COLUMNS, at_least=3.5).verdict == "yes"  # all ratings are 4 or 5, of 5
 
 
 def test_more_labels_than_there_are_items_are_not_promised(rated):

@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 LARGEST_END = 1e50
 """Of a rating scale: its fourth power is a number."""
 
+_USUAL_TOPS = (5, 7, 10)  # of scales of whole numbers
+
 
 def as_floats(values: ArrayLike, *, name: str) -> Floats:
     """The values as a float64 array; text and ragged lists are an error."""
@@ -77,6 +79,16 @@ def scale_ends(low: Any, high: Any) -> tuple[float, float]:
         if abs(end) > LARGEST_END:
             raise _wrong(name, f"must be from {-LARGEST_END:g} to {LARGEST_END:g}, as an end of a scale; got {end:g}")
     return ends
+
+
+def usual_ends(low: float, high: float) -> tuple[float, float] | None:
+    """The ends of the usual scale of whole numbers, from 1 (or 0) to 5, 7 or 10, that ratings from `low` to `high` are on.
+
+    None where the least or the greatest rating is no whole number, or off such a scale.
+    """
+    if not (low == round(low) and high == round(high) and 0 <= low <= high <= _USUAL_TOPS[-1]):
+        return None
+    return min(low, 1.0), float(next(top for top in _USUAL_TOPS if top >= high))
 
 
 def choice(value: str, legal: tuple[str, ...], *, name: str) -> str:

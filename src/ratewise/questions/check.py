@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import special
 
-from ratewise.core.checks import number, share
+from ratewise.core.checks import number, share, usual_ends
 from ratewise.core.document import Heading, Part, Sentence, grid_of, listed
 from ratewise.core.estimate import Estimate
 from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
@@ -156,7 +156,8 @@ def _refused(message: str) -> InputError:
 def _scale(bounds: tuple[float, float] | None, *means: Estimate) -> tuple[float, float, float]:
     """The ends of the ratings' scale, and how far it may go on beyond them.
 
-    As stated; else from 0 to 1 where all ratings are; else those seen, and as much again on either side.
+    As stated; else from 0 to 1 where all ratings are; else from 1 to 5, 7 or 10 where the least and the greatest are
+    whole numbers on it; else those seen, and as much again on either side.
     """
     seen = [mean.seen for mean in means if mean.seen is not None]
     if bounds is not None:
@@ -164,7 +165,10 @@ def _scale(bounds: tuple[float, float] | None, *means: Estimate) -> tuple[float,
     if not seen:
         return -math.inf, math.inf, math.inf
     low, high = min(low for low, _ in seen), max(high for _, high in seen)
-    return (0.0, 1.0, 0.0) if low >= 0 and high <= 1 else (low, high, high - low)
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0, 0.0
+    usual = usual_ends(low, high)
+    return (low, high, high - low) if usual is None else (*usual, 0.0)
 
 
 def _number(given: float | str | None, name: str, unit: str, said: str, low: float, high: float) -> float:

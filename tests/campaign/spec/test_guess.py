@@ -102,6 +102,19 @@ def test_what_wrote_the_file_says_who_gave_a_score():
     assert (found.strong, found.unsure) == (None, ())
 
 
+@pytest.mark.parametrize("name", ["doc.gold", "doc.label", "metadata.label", "vars.true_label"])
+def test_the_right_answer_that_came_with_the_question_is_no_strong_rating(name):
+    columns = table(judge=JUDGE, **{name: RIGHT})
+    found = guess_columns(columns, roles={"judge": "judge score", name: "input"})
+    assert (found.strong, found.unsure, found.features) == (None, (name,), (name,))
+
+
+@pytest.mark.parametrize("name", ["metadata.human", "vars.expert_label"])
+def test_what_people_said_may_come_with_the_question(name):
+    found = guess_columns(table(judge=JUDGE, **{name: RIGHT}), roles={"judge": "judge score", name: "input"})
+    assert (found.weak, found.strong) == ("judge", name)
+
+
 def test_people_see_texts_and_nothing_that_tells():
     words = ["so", "so so"] * (N // 2)
     found = guess_columns(

@@ -25,7 +25,7 @@ def test_the_logs_that_inspect_wrote(log, fixture, roles):
     assert roles(path) == {
         "id": "id", "sample_id": "cluster", "epoch": "epoch", "prompt": "prompt", "answer": "answer",
         "target": "target", "system": "system", "match": "judge score", "lenient": "judge score",
-        "rubric/right": "judge score", "rubric/short": "judge score", "metadata.n": "more",
+        "rubric/right": "judge score", "rubric/short": "judge score", "metadata.n": "input",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ratewise.campaign.spec.example import check_new, make_folder, new_seed, place_of
 from ratewise.campaign.spec.read import read_spec
-from ratewise.core.checks import Floats
+from ratewise.core.checks import Floats, usual_ends
 from ratewise.errors import InputError, TableError
 from ratewise.questions.draw_checks import clear_difference
 from ratewise.raters.keys import plain
@@ -28,14 +28,14 @@ _IDS = ("id", "uid", "uuid", "key", "index", "item")
 _NOT_FEATURES = ("rate", "rates", "selected", "pool_size", "price", "cost", "weight", "id", "uid", "uuid", "index")
 _GIVEN_BY = {"human score": 10, "judge score": -10}  # by what wrote the file, which outweighs a name
 _TEXTS = ("prompt", "answer", "target")  # of another tool's columns
+_OWN = {None, "input", "more"}  # roles of columns that the tool itself says nothing of
+_OF_THE_TASK = {"gold", "label", "labels", "strong", "true", "truth"}  # in what was asked, they name the right answer
 _READ = {"question", "prompt", "input", "text", "answer", "response", "output", "completion"}
 _NO_ROLES: Mapping[str, str] = {}
 _FEWEST_CODES = 10  # rows whose marks are all different, before a column is taken for ids by its look
 _LONGEST_ID = 80  # signs; longer ones are texts
 _MOST_WORDS = 20  # of a feature; with more of them it is text
 _FEW = 4  # words that are shown
-_MOST_STEPS = 11  # of a likert scale
-_USUAL_TOPS = (5, 7, 10)
 _MOST_MISSING = 0.05  # of a feature's cells
 _LEAST_CORRELATION = 0.1
 
@@ -88,6 +88,8 @@ class _Column:
         if self.role in _GIVEN_BY:
             strong, weak = (max((of.get(w, 0) for w in self.words), default=0) for of in (STRONG, WEAK))
             return _GIVEN_BY[self.role] + (strong if self.role == "human score" else -weak)
+        if self.role == "input":
+            return leaning(" ".join(word for word in self.words if word not in _OF_THE_TASK))
         return leaning(self.name)
 
 
@@ -189,7 +191,7 @@ def _is_code(texts: tuple[str, ...]) -> bool:
 
 def _is_shown(c: _Column) -> bool:
     """Whether people see the column: it is there to be read, and tells neither a rating nor a system."""
-    own = c.role in {None, "more"}
+    own = c.role in _OWN
     is_text = c.role in _TEXTS or (own and (bool(set(c.words) & _READ) or c.numbers is None))
     return is_text and not tells(c.name) and c.different > 0 and not set(c.words) & set(_NOT_FEATURES)
 
@@ -200,7 +202,7 @@ def _may_be_strong(c: _Column) -> bool:
     return (
         (some or c.kind == "binary")
         and c.leaning == 0
-        and c.role in {None, "more"}
+        and c.role in _OWN
         and not set(c.words) & set(_NOT_FEATURES)
     )
 
@@ -261,8 +263,9 @@ def _scale(c: _Column) -> RatingScale:
     if c.kind in {"binary", "pairwise"} or known.size == 0:
         return RatingScale("binary" if c.kind != "pairwise" else "pairwise")
     low, high = float(known.min()), float(known.max())
-    if np.all(known == np.round(known)) and low >= 0 and high <= _MOST_STEPS - 1:
-        return RatingScale("likert", min(low, 1.0), float(next(top for top in _USUAL_TOPS if top >= high)))
+    usual = usual_ends(low, high)
+    if usual is not None and np.all(known == np.round(known)):
+        return RatingScale("likert", *usual)
     if low >= 0 and high <= 1:
         return RatingScale("score", 0.0, 1.0)
     return RatingScale("score", low, high if high > low else low + 1.0)

@@ -19,7 +19,7 @@ from ratewise.tables.frames import table_from_mapping
 from ratewise.tables.table import Table
 
 Role: TypeAlias = Literal[
-    "id", "prompt", "answer", "target", "system", "judge score", "human score", "epoch", "cluster", "more"
+    "id", "prompt", "answer", "target", "system", "judge score", "human score", "epoch", "cluster", "input", "more"
 ]
 Row: TypeAlias = dict[str, Any]
 
@@ -92,10 +92,10 @@ class TableBuilder:
         self.scores.setdefault(column, Became(column, role, source))
         return column
 
-    def inside(self, row: Row, name: str, value: Any) -> None:
+    def inside(self, row: Row, name: str, value: Any, role: Role = "more") -> None:
         """Set the values in an object, each in a column named by its path."""
         found = _by_path(name, value or None)
-        self.others |= {path: Became(path, "more", path) for path in found if path not in self.others}
+        self.others |= {path: Became(path, role, path) for path in found if path not in self.others}
         row |= found
 
     def note(self, count: int, words: str) -> None:

@@ -135,7 +135,7 @@ def _table(source: Source, header: dict[str, Any], samples: Iterator[_Sample]) -
         row = made.row(sample, len(made.rows))
         row |= {"prompt": _said(sample.get("input"), attached), "answer": _completion(sample.get("output"), attached)}
         row["system"] = header["eval"].get("model")
-        made.inside(row, "metadata", sample.get("metadata"))
+        made.inside(row, "metadata", sample.get("metadata"), "input")
         for name, score in mapping(sample.get("scores")).items():  # each part of a value that has several
             value = at(score, "value")
             parts = {f"{name}/{key}": one for key, one in value.items()} if isinstance(value, dict) else {name: value}

@@ -99,7 +99,7 @@ def read(source: Source) -> Imported:
     left_out: set[str] = set()
     for value in made.objects(source.lines(), "sample of lm-eval: each has doc_id", "doc_id"):
         row = made.row(value)
-        made.inside(row, "doc", value.get("doc"))
+        made.inside(row, "doc", value.get("doc"), "input")
         named = value.get("metrics")  # in older files, metrics are all keys that are nothing else
         names = map(str, named) if isinstance(named, list) else (name for name in value if name not in _OWN)
         for name in names:

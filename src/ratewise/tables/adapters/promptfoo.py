@@ -67,7 +67,7 @@ def read(source: Source) -> Imported:
         for name, score in {} if _failed(value) else mapping(value.get("namedScores")).items():
             made.score(row, name, number(score), f"namedScores.{name}")
         for name, said in mapping(value.get("vars")).items():
-            made.others.setdefault(f"vars.{name}", Became(f"vars.{name}", "more", f"vars.{name}"))
+            made.others.setdefault(f"vars.{name}", Became(f"vars.{name}", "input", f"vars.{name}"))
             row[f"vars.{name}"] = shown(said)
     repeated = max(times.values(), default=0) > 1
     for row, place, label in zip(made.rows.values(), places, labels, strict=True):
