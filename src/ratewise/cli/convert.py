@@ -66,7 +66,9 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
             )
         ]
         if found is not None:
-            rows = [Row((one.column, "" if one.role in {"input", "more"} else one.role, one.source)) for one in found.became]
+            rows = [
+                Row((one.column, "" if one.role in {"input", "more"} else one.role, one.source)) for one in found.became
+            ]
             parts += [Sentence(""), DataTable([Column(title, "name") for title in ("column", "is", "from")], rows)]
         print_rich(as_text(parts))
     print_notes(notes)

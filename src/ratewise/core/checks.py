@@ -82,7 +82,7 @@ def scale_ends(low: Any, high: Any) -> tuple[float, float]:
 
 
 def usual_ends(low: float, high: float) -> tuple[float, float] | None:
-    """The ends of the usual scale of whole numbers, from 1 (or 0) to 5, 7 or 10, that ratings from `low` to `high` are on.
+    """The ends of the usual scale, from 1 (or 0) to 5, 7 or 10, that ratings from `low` to `high` are on.
 
     None where the least or the greatest rating is no whole number, or off such a scale.
     """

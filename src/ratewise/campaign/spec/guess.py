@@ -199,12 +199,7 @@ def _is_shown(c: _Column) -> bool:
 def _may_be_strong(c: _Column) -> bool:
     """Whether the values would do for a strong rating, though nothing says that people gave them."""
     some = c.missing > _MOST_MISSING * len(c.texts)
-    return (
-        (some or c.kind == "binary")
-        and c.leaning == 0
-        and c.role in _OWN
-        and not set(c.words) & set(_NOT_FEATURES)
-    )
+    return (some or c.kind == "binary") and c.leaning == 0 and c.role in _OWN and not set(c.words) & set(_NOT_FEATURES)
 
 
 def _weak(rated: dict[str, _Column], strong: str | None) -> str | None:
