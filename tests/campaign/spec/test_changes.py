@@ -53,6 +53,7 @@ TAKEN = [
     ("raters.code.timeout", 9, "raters.code.timeout from 60.0 to 9.0"),
     ("raters.code.attempts", 9, "raters.code.attempts from 3 to 9"),
     ("raters.tool.backoff", 9, "raters.tool.backoff from 1.0 to 9.0"),
+    ("raters.tool.patience", 60, "raters.tool.patience from 900.0 to 60.0"),
     ("raters.tool.per_minute", 9, "raters.tool.per_minute from none to 9.0"),
     ("raters.tape.lost_calls", "count as paid", 'raters.tape.lost_calls from "ask again" to "count as paid"'),
     ("raters.tape.failed_price", "0", "raters.tape.failed_price from 2 to 0"),

@@ -10,7 +10,7 @@ from .refusing import GOAL, HUMAN, ITEMS, RATING, TOP, refused
 PRICE = "an amount of 0 or more and below 9,000,000,000, with at most 9 decimals"
 RATER_KEYS = (
     "name, kind, price, price_column, max_price, "
-    "failed_price, concurrency, batch, timeout, attempts, backoff, per_minute, lost_calls, column"
+    "failed_price, concurrency, batch, timeout, attempts, backoff, patience, per_minute, lost_calls, column"
 )
 WRONG_LINES = [  # after a column rater
     (
