@@ -1,6 +1,7 @@
-"""The house in order: every module is reached by a test."""
+"""The house in order: every module is reached by a test, and every promise is held by one."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,16 @@ def test_a_helper_has_one_home(name, home):
 def test_made_up_worlds_have_names():
     """`world` alone says nothing; a fixture of that name is a campaign's folder to be disturbed."""
     assert [path for path, node in functions() if node.name == "world"] == ["campaign/faults/conftest.py"]
+
+
+def test_every_promise_names_its_tests_and_who_could_break_it():
+    """The table of docs/guides/trust.md; tests of the soak alone are none of those that hold it."""
+    text = (TESTS.parent / "docs" / "guides" / "trust.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (`tests/.+`) \| (.+) \|$", text.partition("## Promises\n")[2], re.MULTILINE)
+    assert len(rows) >= 30
+    there = {f"tests/{path}::{node.name}": node for path, node in functions()}
+    for promise, tests, _ in rows:
+        for name in re.findall(r"`([^`]+)`", tests):
+            assert name in there, f"{promise}: there is no {name}"
+            marks = [ast.unparse(mark) for mark in there[name].decorator_list]
+            assert "pytest.mark.soak" not in marks, f"{promise}: {name} is not run by default"
