@@ -87,7 +87,7 @@ def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses,
     """All answers are saved, rounds go on being planned, and the server says that it is well, to the end."""
     campaign = write(tmp_path)
     token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
-    port, answered = free_port(), 0
+    port = free_port()
     keys = certificate(tmp_path)
     options = ("--tls-certificate", keys["certificate"], "--tls-key", keys["key"]) if secure else ()
     running = start(tmp_path, port, *options)
@@ -97,13 +97,13 @@ def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses,
             for number in range(strangers):
                 stranger(port, number * (not secure), held, address=f"127.0.0.{1 + number % addresses}")
             person = Person(held, f"http{'s' * secure}://127.0.0.1:{port}", token, keys["certificate"])
-            while (found := until(lambda: asked(person, person.headers))) != "ended":
+
+            def others_come():
                 assert person.get("/healthz").status_code == 200
-                body = {"key": found["key"], "rating": 1}
-                assert person.post("/api/v1/answers", json=body, headers=person.headers).status_code in (200, 201)
-                answered += 1
-                for number in range(30):  # others come while people work
+                for number in range(30):
                     stranger(port, number * (not secure), held)
+
+            answered = label_to_the_end(person, meanwhile=others_come)
             assert len(os.listdir(f"/proc/{running.pid}/fd")) < 3 * files // 4
             assert person.get("/healthz").text == "ok\n"  # at its end
         assert running.poll() is None
@@ -111,6 +111,17 @@ def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses,
         end(running)
     assert campaign.status().labels == answered > 10
     assert campaign.verify().differences == []
+
+
+def label_to_the_end(person, meanwhile=lambda: None):
+    """How many answers it took."""
+    answered = 0
+    while (found := until(lambda: asked(person, person.headers))) != "ended":
+        body = {"key": found["key"], "rating": 1}
+        assert person.post("/api/v1/answers", json=body, headers=person.headers).status_code in (200, 201)
+        answered += 1
+        meanwhile()
+    return answered
 
 
 class Person:
@@ -144,8 +155,14 @@ def test_who_keeps_the_server_waiting_is_let_go(site, monkeypatch):
     with ExitStack() as held, served(site.service, site.board) as address:
         port = int(address.rsplit(":", 1)[1])
         made = {name: stranger(port, number, held) for number, name in enumerate(HALF | WHOLE)}
-        for name, one in made.items():
-            until(lambda one=one: is_closed(one), why=lambda name=name: name)
+        slow = stranger(port, 1, held)  # half a header, and now and then another byte of it
+
+        def drip():
+            with suppress(OSError):
+                slow.send(b"a")
+
+        for name, one in {**made, "a drip": slow}.items():
+            until(lambda one=one: is_closed(one), each=drip, why=lambda name=name: name)
 
 
 def test_from_one_address_the_slowest_makes_room(site, monkeypatch):
@@ -228,6 +245,25 @@ def test_what_dies_begins_again_and_is_told(begun, monkeypatch):
         beside.join(SECONDS)
     assert [type(error).__name__ in line for error, line in zip(deaths, told, strict=True)] == [True] * 3
     assert all("begins again" in line for line in told)
+
+
+def test_a_server_goes_on_when_what_failed_is_over(tmp_path):
+    """For a while nothing can be opened: what plans the campaign dies, is begun again, and health says both."""
+    campaign = write(tmp_path)
+    token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
+    port = free_port()
+    with open(tmp_path / "told", "w") as told, ExitStack() as held:
+        running = start(tmp_path, port, stderr=told)
+        held.callback(end, running)
+        person = Person(held, f"http://127.0.0.1:{port}", token, certificate(tmp_path)["certificate"])
+        until(lambda: person.get("/healthz").status_code == 200)
+        _, hard = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (8, hard))
+        until(lambda: "begins again" in (tmp_path / "told").read_text())
+        resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (1_024, hard))
+        until(lambda: person.get("/healthz").status_code == 200)
+        answered = label_to_the_end(person)
+    assert campaign.status().labels == answered > 10
 
 
 @pytest.mark.parametrize("error", [RaterDownError("down"), StoreError("another process runs it")])

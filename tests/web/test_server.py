@@ -86,7 +86,7 @@ def asked(client, headers):
     return "ended" if client.get("/api/v1/me").json()["ended"] else None
 
 
-def start(folder, port, *options):
+def start(folder, port, *options, stderr=None):
     command = [
         sys.executable,
         "-m",
@@ -97,7 +97,7 @@ def start(folder, port, *options):
         str(port),
         "--json",
     ]
-    server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=stderr, text=True)
     told = ""
     while not told.rstrip().endswith("}"):
         line = server.stdout.readline()

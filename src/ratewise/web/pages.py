@@ -94,10 +94,10 @@ class Pages:
         return FileResponse(found)
 
     def health(self, _: Request) -> Response:
-        """Whether the campaign goes on: it is at its end, or some process plans it."""
+        """Whether the campaign goes on: it is at its end, or some process plans it and shows signs of life."""
         store = self.service.labelling.store
         with self._looking:  # two who look at the lock at once would take each other for the one who has it
-            is_well = store.meta("ended") is not None or store.running()
+            is_well = store.meta("ended") is not None or (store.running() and store.waits_for() is None)
         return PlainTextResponse("ok\n") if is_well else PlainTextResponse("nothing plans this campaign\n", 503)
 
     def _told(self, request: Request, status: int, title: str, text: str) -> Response:
