@@ -21,7 +21,7 @@ SECRET = "gpt-unmentionable"
 TOML = toml_of(
     rater("judge", price="0.05", column="judge_says"),
     rater("crowd", kind="people", more="{more}"),
-    top='name = "support"\nseed = 7',
+    top='name = "support"\nseed = 7\nstore = {store}',
     table="items.jsonl",
     items='features = ["topic"]',
     rating='kind = "{kind}"\n{rating}',
@@ -42,12 +42,14 @@ def rows(items=40):
     ]  # fmt: skip
 
 
-def write(folder, *, kind="binary", rating="", more=SHOW, budget=30, items=None):
+def write(folder, *, kind="binary", rating="", more=SHOW, budget=30, items=None, store="support.sqlite"):
     folder.mkdir(parents=True, exist_ok=True)
     table = rows() if items is None else items
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
     (folder / "guide.md").write_text("# How to rate\n\nSay **yes** if the problem is solved.\n")
-    (folder / "c.toml").write_text(TOML.format(kind=kind, rating=rating, more=more, budget=budget))
+    (folder / "c.toml").write_text(
+        TOML.format(kind=kind, rating=rating, more=more, budget=budget, store=json.dumps(store))
+    )
     return Campaign.open(folder / "c.toml")
 
 

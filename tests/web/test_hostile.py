@@ -68,6 +68,11 @@ def is_closed(made):
     return True
 
 
+def named(store, request):
+    """The store of a campaign's TOML."""
+    return "support.sqlite" if store == "sqlite" else request.getfixturevalue("database")
+
+
 def certificate(folder):
     """The files of a certificate and its key."""
     for name, text in (("cert.pem", CERTIFICATE), ("key.pem", KEY)):
@@ -76,17 +81,17 @@ def certificate(folder):
 
 
 @pytest.mark.parametrize(
-    ("strangers", "files", "addresses", "secure"),
+    ("strangers", "files", "addresses", "secure", "store"),
     [
-        pytest.param(300, 256, 1, False, id="short"),
-        pytest.param(1_100, 1_024, 1, False, id="one address", marks=pytest.mark.soak),
-        pytest.param(1_000, 1_024, 50, False, id="many addresses", marks=pytest.mark.soak),
-        pytest.param(1_100, 1_024, 1, True, id="hands that nobody shakes", marks=pytest.mark.soak),
+        pytest.param(300, 256, 1, False, "sqlite", id="short"),
+        pytest.param(1_100, 1_024, 1, False, "sqlite", id="one address", marks=pytest.mark.soak),
+        pytest.param(1_000, 1_024, 50, False, "postgresql", id="many addresses", marks=pytest.mark.soak),
+        pytest.param(1_100, 1_024, 1, True, "sqlite", id="hands that nobody shakes", marks=pytest.mark.soak),
     ],
 )
-def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses, secure):
+def test_strangers_do_not_stop_a_campaign(tmp_path, strangers, files, addresses, secure, store, request):
     """All answers are saved, rounds go on being planned, and the server says that it is well, to the end."""
-    campaign = write(tmp_path)
+    campaign = write(tmp_path, store=named(store, request))
     token = add_person(campaign, "ann", admin=False, url="http://x")["link"].rsplit("/", 1)[1]
     port = free_port()
     keys = certificate(tmp_path)
@@ -296,9 +301,11 @@ def test_what_somebody_must_look_at_is_told_once(error):
     assert told == [f"ratewise: {error}"]
 
 
-def test_health_is_what_plans(begun):
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_health_is_what_plans(tmp_path, store, request):
     """503 where nothing plans, 200 while something does; at the end nothing has to (see above)."""
-    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+    begun = write(tmp_path, store=named(store, request))
+    with service_of(begun) as (service, board), served(service, board) as address:
         assert httpx2.get(f"{address}/healthz").status_code == 503
         stop = threading.Event()
         beside = threading.Thread(target=lambda: begun.run(stop=stop))
