@@ -170,18 +170,18 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ItemRange:
     """Items from the first to before the end."""
 
     first: int
     end: int
 
 
-class TakeUp(Span):
+class TakeUp(ItemRange):
     """Ask for weak ratings of these items, and hold money for the strong ones."""
 
 
-class DrawItems(Span):
+class DrawItems(ItemRange):
     """Write down rates and draws of these items, and ask for what was drawn."""
 
 

@@ -1,7 +1,8 @@
-"""Plain CSV and JSONL files: into memory, or into Parquet files in a temporary folder.
+"""Plain CSV and JSONL files: into memory, into Parquet files in a temporary folder, or only counted.
 
-A loader takes plain files, whose paths DuckDB takes literally, and returns the names of their columns and the SQL of
-their rows in the order of the files, as the columns c0, c1, …; `keep` says that there is memory for them.
+A loader takes plain files, whose paths DuckDB takes literally, and returns the names of their columns. Their rows are
+then `data` in the order of the files, with the columns c0, c1, …: a table, or a view if `keep` says that there is no
+memory for them.
 """
 
 import csv
@@ -19,31 +20,55 @@ from ratewise.tables.files import Folder, Kind, checked_file, name_of, plain_fil
 from ratewise.tables.relation import Relation, refuse_bomb, relation_of_files
 from ratewise.tables.table import Table, different, repeated
 
-Loaded = tuple[list[str], str]
 _NUMBER = r"\s*[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?\s*"  # 0,5 and 1.234,5
 
 
-def load_csv(connection: DuckDBPyConnection, paths: Sequence[str], name: str, *, keep: bool) -> Loaded:
+def load_csv(connection: DuckDBPyConnection, paths: Sequence[str], name: str, *, keep: bool) -> list[str]:
     """Every cell is kept as its text, so that "007" stays "007"; an empty cell is NULL.
 
     The one file must be a copy of our own: a last row is put behind it. DuckDB leaves out, without a word, what
     follows a quote that is not closed, and a last row that is too long; then our row is missing too.
     """
+    names, delimiter, last, source = _marked_csv(paths, name)
+    if keep:
+        connection.execute(f"CREATE TABLE data AS FROM {source}")
+        source = "data"
+    _rows_before(connection, source, last, name)
+    others = f"c0 IS DISTINCT FROM {quoted_text(last)}"
+    commas = [] if delimiter == "," else _decimal_commas(connection, len(names), f"{source} WHERE {others}")
+    points = {field: f"replace(replace(trim({field}), '.', ''), ',', '.')" for field in commas}
+    if keep:  # in place: a second table would take as much memory again
+        connection.execute(f"DELETE FROM data WHERE NOT ({others})")
+        for field, point in points.items():
+            connection.execute(f"UPDATE data SET {field} = {point}")
+    else:
+        changed = ", ".join(f"{point} AS {field}" for field, point in points.items())
+        rows = f"SELECT * {f'REPLACE ({changed})' if changed else ''} FROM {source} WHERE {others}"
+        connection.execute(f"CREATE VIEW data AS {rows}")
+    return names
+
+
+def count_csv(connection: DuckDBPyConnection, paths: Sequence[str], name: str) -> int:
+    """The rows of a file that is as `load_csv` wants it; it is read, but not kept."""
+    _, _, last, source = _marked_csv(paths, name)
+    return _rows_before(connection, source, last, name)
+
+
+def _marked_csv(paths: Sequence[str], name: str) -> tuple[list[str], str, str, str]:
+    """The names, what is between cells, the first cell of the row that is now the last, and the SQL of all rows."""
     (path,) = paths
     names, delimiter, line_end = _csv_header(path, name)
     last = _put_behind(path, len(different(names, name)), delimiter, line_end)
-    source = _reading_csv(path, len(names), line_end, delimiter)
-    if keep:
-        connection.execute(f"CREATE TABLE raw AS SELECT * FROM {source}")
-        source = "raw"
+    return names, delimiter, last, _reading_csv(path, len(names), line_end, delimiter)
+
+
+def _rows_before(connection: DuckDBPyConnection, source: str, last: str, name: str) -> int:
+    """The number of rows before the last one, which must be there."""
     query = f"SELECT count(*), count(*) FILTER (WHERE c0 = {quoted_text(last)}) FROM {source}"
     rows, marks = connection.execute(query).fetchone() or (0, 0)
     if marks != 1:
         raise TableError(f"{name} cannot be read as CSV: row {rows + 1} has a quote that is not closed {COUNTED}")
-    source = f"{source} WHERE c0 IS DISTINCT FROM {quoted_text(last)}"
-    commas = [] if delimiter == "," else _decimal_commas(connection, len(names), source)
-    changed = ", ".join(f"replace(replace(trim({field}), '.', ''), ',', '.') AS {field}" for field in commas)
-    return names, f"SELECT * {f'REPLACE ({changed})' if changed else ''} FROM {source}"
+    return int(rows - 1)
 
 
 def _decimal_commas(connection: DuckDBPyConnection, columns: int, source: str) -> list[str]:
@@ -123,7 +148,7 @@ _DEEPEST, _MOST_PATHS = 4, 100  # objects in objects, and keys of one; beyond th
 _IS_OBJECT = "CASE WHEN json IS NULL OR NOT json_valid(json) THEN false ELSE json_type(json) = 'OBJECT' END"
 
 
-def load_jsonl(connection: DuckDBPyConnection, paths: Sequence[str], name: str, *, keep: bool) -> Loaded:
+def load_jsonl(connection: DuckDBPyConnection, paths: Sequence[str], name: str, *, keep: bool) -> list[str]:
     """A column is of the kind of all its values (truth, whole number, number, text), or else JSON.
 
     Where all values are objects, each of their keys is a column, named by its path: scores.Human.
@@ -145,7 +170,22 @@ def load_jsonl(connection: DuckDBPyConnection, paths: Sequence[str], name: str, 
         for column in _columns(connection, key, f"c{number}", frozenset(names), 0)
     ]
     typed = ", ".join(f"{value} AS c{number}" for number, (_, value) in enumerate(columns))
-    return different([path for path, _ in columns], name), f"SELECT {typed} FROM found"
+    connection.execute(f"CREATE {'TABLE' if keep else 'VIEW'} data AS SELECT {typed} FROM found")
+    if keep:
+        connection.execute("DROP TABLE found")
+    return different([path for path, _ in columns], name)
+
+
+def count_jsonl(connection: DuckDBPyConnection, paths: Sequence[str], name: str) -> int:
+    """The rows of JSONL files, which are read, but not kept; where one is odd, loading them says which."""
+    query = (
+        "SELECT count(*), coalesce(bool_and(len(keys) = len(list_distinct(keys))), false), max(len(keys))"
+        f" FROM (SELECT CASE WHEN {_IS_OBJECT} THEN json_keys(json) ELSE ['', ''] END AS keys FROM {_READ_OBJECTS})"
+    )
+    rows, sound, most = connection.execute(query, [list(paths)]).fetchone() or (0, False, 0)
+    if not sound or not most:
+        load_jsonl(connection, paths, name, keep=False)
+    return int(rows)
 
 
 def _columns(
@@ -209,6 +249,7 @@ def _typed(connection: DuckDBPyConnection, field: str, kinds: set[str]) -> str:
 
 
 LOADERS = {"CSV": load_csv, "JSONL": load_jsonl}
+COUNTERS = {"CSV": count_csv, "JSONL": count_jsonl}
 """Those of text; Parquet files are asked where they are."""
 
 _SMALL = 16 * 2**20  # bytes of files whose rows may be in memory several times over
@@ -227,8 +268,7 @@ def loaded(path: str, kind: Kind, name: str, folder: Folder) -> Table:
         return refuse_bomb(relation_of_files([path], name, folder), whole=True).table()
     own = Own()
     with _telling(name, kind, path), own.cursor() as cursor:
-        names, select = LOADERS[kind](cursor, [path], name, keep=True)
-        cursor.execute(f"CREATE TABLE data AS {select}; DROP TABLE IF EXISTS raw; DROP TABLE IF EXISTS found")
+        names = LOADERS[kind](cursor, [path], name, keep=True)
         rows = count(cursor)
     if rows == 0:
         raise no_rows(name)
@@ -236,22 +276,42 @@ def loaded(path: str, kind: Kind, name: str, folder: Folder) -> Table:
 
 
 def staged(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> Relation:
-    """Files of text, whose paths DuckDB takes literally, as Parquet files in a folder; `shown` is what messages call
-    each.
-
-    All JSONL files become one, since the kind of a column is that of its values in every file.
+    """Files whose paths DuckDB takes literally, those of text as Parquet files in a folder; `shown` is what messages
+    call each.
     """
-    groups = [(paths, name)] if kind == "JSONL" else [([path], one) for path, one in zip(paths, shown, strict=True)]
+    if kind == "Parquet":
+        return refuse_bomb(relation_of_files(paths, name, folder, shown=shown), whole=False)
+    groups = _groups(kind, paths, name, shown)
     targets = [folder / f"part-{number}" for number in range(len(groups))]
     names = []
     for (some, called), target in zip(groups, targets, strict=True):
         with _telling(called, kind, *some), _database(folder, some, 1 if kind == "CSV" else None) as connection:
-            inside, select = LOADERS[kind](connection, some, called, keep=False)
-            connection.execute(f"COPY ({select}) TO {quoted_text(target)} (FORMAT parquet)")
-        names.append(inside)
+            names.append(LOADERS[kind](connection, some, called, keep=False))
+            connection.execute(f"COPY data TO {quoted_text(target)} (FORMAT parquet)")
         if kind == "CSV":
             os.unlink(*some)  # a copy of our own
     return relation_of_files(targets, name, folder, columns=names, shown=[called for _, called in groups])
+
+
+def counted(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Sequence[str]) -> int:
+    """The rows of files, at least 1, that are given as to `staged`; no row of text is kept."""
+    if kind == "Parquet":
+        return relation_of_files(paths, name, folder, shown=shown).count()
+    rows = 0
+    for some, called in _groups(kind, paths, name, shown):
+        own = Own()
+        with _telling(called, kind, *some), own.cursor() as cursor:
+            rows += COUNTERS[kind](cursor, some, called)
+    if rows == 0:
+        raise no_rows(name)
+    return rows
+
+
+def _groups(kind: Kind, paths: list[str], name: str, shown: Sequence[str]) -> list[tuple[list[str], str]]:
+    """Files that are loaded together, and what messages call them: all of JSONL, since the kind of a column is that of
+    its values in every file.
+    """
+    return [(paths, name)] if kind == "JSONL" else [([path], one) for path, one in zip(paths, shown, strict=True)]
 
 
 @contextmanager

@@ -4,9 +4,9 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import narwhals as nw
 from narwhals.typing import IntoFrame
@@ -19,6 +19,7 @@ from ratewise.tables.files import (
     BYTE_ORDER_MARK,
     NAMED,
     Folder,
+    Kind,
     ending_of,
     files_among,
     files_of,
@@ -30,13 +31,14 @@ from ratewise.tables.files import (
     unpack,
 )
 from ratewise.tables.frames import frame_of, named, table_from_frame, table_from_mapping
-from ratewise.tables.load import load_file, loaded, staged
+from ratewise.tables.load import counted, load_file, loaded, staged
 from ratewise.tables.relation import Relation, refuse_bomb, relation_of_files
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.table import Table
 from ratewise.tables.write import write_table
 
 TableLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Table | IntoFrame
+Found = TypeVar("Found")
 
 _STANDARD_INPUT = "standard input"
 _START = 1 << 12  # bytes that tell a format
@@ -91,7 +93,7 @@ def opened_file(path: str, *, format: str | None = None, name: str | None = None
     if path != "-":
         found = None if kind is not None else adapted(path, format, name=name)
         if found is None and format is None and os.path.isdir(path) and files_among(path):
-            return in_memory(refuse_bomb(_over_files(path, name), whole=True))
+            return in_memory(refuse_bomb(_over_files(path, name, staged), whole=True))
         return load_file(path, name, kind) if found is None else found
     name = name or _STANDARD_INPUT
     folder = Folder()
@@ -149,7 +151,7 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
     if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
         path = os.fsdecode(source)
         found = adapted(path, name=name)
-        return _over_files(path, name) if found is None else _over_table(found.table)
+        return _over_files(path, name, staged) if found is None else _over_table(found.table)
     if not isinstance(source, str | os.PathLike | Mapping | Table):
         frame = frame_of(source, name or "table")
         if isinstance(frame, nw.LazyFrame):
@@ -158,14 +160,12 @@ def open_relation(source: "TableLike | Relation", *, name: str | None = None, fo
     return _over_table(read_table(source, name=name))
 
 
-def _over_files(path: str, name: str | None) -> Relation:
+def _over_files(path: str, name: str | None, do: Callable[[Kind, list[str], str, Folder, list[str]], Found]) -> Found:
+    """What `staged` or `counted` makes of the files at a path."""
     files, folder = files_of(path), Folder()
     kind = kind_of(files)
     name = name or name_of(path)
-    plain, called = plain_files(files, name, folder), [shown(file, files, name) for file in files]
-    if kind == "Parquet":
-        return refuse_bomb(relation_of_files(plain, name, folder, shown=called), whole=False)
-    return staged(kind, plain, name, folder, called)
+    return do(kind, plain_files(files, name, folder), name, folder, [shown(file, files, name) for file in files])
 
 
 def _over_table(table: Table) -> Relation:
@@ -191,9 +191,13 @@ def _spooled(name: str, frame: nw.LazyFrame[Any]) -> Relation:
 
 def count_rows(source: TableLike | Relation, *, name: str | None = None) -> int:
     """The rows of a table, at least 1: a file, a folder of files, a pattern, or anything else that can be read."""
-    if isinstance(source, Table):
-        return source.rows
-    if not isinstance(source, str | os.PathLike | Mapping | Relation):
+    if isinstance(source, str | os.PathLike) and os.fsdecode(source) != "-":
+        path = os.fsdecode(source)
+        found = adapted(path, name=name)
+        return _over_files(path, name, counted) if found is None else found.table.rows
+    if isinstance(source, str | os.PathLike | Mapping | Table):
+        return read_table(source, name=name).rows
+    if not isinstance(source, Relation):
         frame = frame_of(source, name or "table")
         if isinstance(frame, nw.LazyFrame) and frame.implementation is not nw.Implementation.DUCKDB:  # need not compute
             return int(frame.select(nw.len()).collect().item()) or _refuse(name or "table")
