@@ -181,6 +181,22 @@ def test_a_backup_while_it_runs_is_one_moment(tmp_path):
         assert campaign.verify(head=head).differences == []
 
 
+DEEP = "[" * 100_000
+
+
+def test_a_line_that_is_nested_too_deeply_is_told(campaign, tmp_path):
+    campaign.export_record(tmp_path / "record.jsonl")
+    lines = (tmp_path / "record.jsonl").read_text().splitlines()
+    (tmp_path / "record.jsonl").write_text("\n".join([*lines, DEEP]) + "\n")
+    with pytest.raises(InputError, match=r"record\.jsonl is no whole record"):
+        verify_path(str(tmp_path / "record.jsonl"))
+    tamper(campaign, f"UPDATE chain SET body = '{DEEP}' WHERE number = 5")
+    assert any("entry 5 of the record" in line for line in campaign.verify().differences)
+    assert any(
+        "entry 5 of the record" in line for line in verify_path(str(campaign.spec.folder / "c.sqlite")).differences
+    )
+
+
 # Rescues
 
 
@@ -210,6 +226,50 @@ def test_what_a_damaged_file_still_holds_is_saved(campaign, tmp_path):
             assert saved.ratings == len(right["ratings"])
             assert saved.payments == sum(row[0] == "settle" for row in right["ledger"])
     assert complete >= 9
+
+
+def test_a_damaged_page_is_told_in_a_line_and_leaves_no_traceback(campaign, caplog):
+    source = campaign.spec.folder / "c.sqlite"
+    with closing(sqlite3.connect(source)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    whole, told = source.read_bytes(), 0
+    for page in range(48, len(whole) // 4096, 5):
+        source.write_bytes(whole[: page * 4096] + b"\x99" * 4096 + whole[(page + 1) * 4096 :])
+        with contextlib.suppress(StoreError):  # of an index that is needed to read
+            told += bool(verify_path(str(source)).differences)
+    assert told >= 5
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: bytes(100) + whole[100:], lambda whole: whole[100:], lambda whole: whole[:-4096],
+        lambda whole: whole[:-2000],
+    ],
+    ids=["header overwritten", "header gone", "last page gone", "half a page gone"],
+)  # fmt: skip
+def test_a_file_without_its_header_or_end_is_saved_whole(campaign, tmp_path, damage):
+    """The record holds what the pages held, or they hold what the record does."""
+    source, output = campaign.spec.folder / "c.sqlite", tmp_path / "rescued.sqlite"
+    ended = campaign.status().spent
+    with closing(sqlite3.connect(source)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    source.write_bytes(damage(source.read_bytes()))
+    found = rescue(str(campaign.spec.path), str(output))
+    assert found.missing == []
+    assert verify_path(str(output)).differences == []
+    shutil.copy(output, source)
+    assert Campaign.open(campaign.spec.path).run().spent == ended
+
+
+def test_items_that_a_page_of_another_table_stands_for_come_from_the_table(campaign, tmp_path):
+    """The database finds no fault with such a page."""
+    tamper(campaign, "DELETE FROM items")
+    found = rescue(str(campaign.spec.path), str(tmp_path / "out.sqlite"))
+    assert (found.saved["items"], found.missing) == (300, [])
 
 
 def test_what_is_missing_is_told(campaign, tmp_path):

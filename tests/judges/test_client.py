@@ -162,6 +162,20 @@ def test_a_variable_without_a_key_is_said(server, monkeypatch, value, said):
         Client(server.base_url, "JUDGE_KEY")
 
 
+def test_a_key_goes_to_another_machine_in_readable_form_only_where_that_is_confirmed(monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", "sk-very-secret")
+    address = "http://judge.example.com:8000/v1"
+    Client(address)
+    Client("https://judge.example.com/v1", "JUDGE_KEY")
+    monkeypatch.setenv("RATEWISE_KEY_OVER_HTTP", "example.com,other")
+    with pytest.raises(InputError, match=r"confirm it in the environment: RATEWISE_KEY_OVER_HTTP=judge\.example") as e:
+        Client(address, "JUDGE_KEY")
+    assert "sk-very" not in str(e.value)
+    monkeypatch.setenv("RATEWISE_KEY_OVER_HTTP", "other,judge.example.com")
+    with pytest.warns(RatewiseWarning, match=r"the key goes to judge\.example\.com over http://"):
+        Client(address, "JUDGE_KEY")
+
+
 def test_the_pace_is_steady(monkeypatch):
     pauses = []
 

@@ -1,6 +1,7 @@
 """Cells that a spreadsheet would run get an apostrophe; all others stay as they are."""
 
 import numpy as np
+import pytest
 
 from ratewise.tables import read_table
 from ratewise.tables.write import plain_cells, safe_cells
@@ -18,6 +19,15 @@ def test_texts_that_begin_like_formulas_and_nothing_else():
     assert safe.columns == ("t", "n", "'=head")
     assert safe.texts("t", missing="allow").tolist() == ["'=1+1", "'+x", "'-x", "'@x", "x=1", "", ""]
     assert safe.numbers("n").tolist() == [-1.0, 2.0, -3.0, 0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("sign", ["\uff1d", "\uff0b", "\uff0d", "\uff20", "\n", "\r"])
+def test_signs_in_full_width_and_line_ends_begin_formulas_too(sign):
+    """A spreadsheet set to Japanese or Chinese reads the first four as = + - @."""
+    table = read_table({"t": np.array([f"{sign}1+1", f"'{sign}1", "x"], dtype=object)})
+    safe = safe_cells(table)
+    assert safe.texts("t").tolist() == [f"'{sign}1+1", f"''{sign}1", "x"]
+    assert plain_cells(safe).texts("t").tolist() == table.texts("t").tolist()
 
 
 def test_what_was_made_safe_comes_back_as_it_was():

@@ -42,7 +42,9 @@ from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK,
 from ratewise.store.replay import check_record, read_head
 from ratewise.store.store import Store
 
-UNREADABLE = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+UNREADABLE = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
+)  # fmt: skip
 _MOST_TOLD = 20
 _CLOSE = 1e-7  # relative: another machine's linear algebra may round differently
 _END = 2**31 - 1  # beyond every position

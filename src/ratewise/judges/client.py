@@ -42,6 +42,8 @@ _LARGEST = 8_000_000  # bytes of a reply; the rest of a longer one is not read
 _SHOWN = 200  # characters of a server's own words
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "ratewise"}
 HIDDEN = "***"
+_HERE = ("localhost", "127.0.0.1", "::1")
+_CONFIRMED = "RATEWISE_KEY_OVER_HTTP"  # hosts, separated by commas
 
 
 class CallError(Exception):
@@ -97,6 +99,8 @@ class Client:
 
     def __post_init__(self) -> None:
         self._secret = "" if self.key_env is None else _key(self.key_env)
+        if self._secret:
+            _check_readable(self.base_url)
         self._headers = _HEADERS | ({"Authorization": f"Bearer {self._secret}"} if self._secret else {})
         self._idle = _wires(self.base_url, self.concurrency)
         self._free = asyncio.Semaphore(self.concurrency)
@@ -224,6 +228,22 @@ def _key(variable: str) -> str:
     return found
 
 
+def _check_readable(address: str) -> None:
+    """Refuse to send a key to another machine in readable form, unless whoever has the key has confirmed it.
+
+    Not the TOML, which may be a stranger's.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "http" or parts.hostname in _HERE:
+        return
+    said = f"the key goes to {parts.hostname} over http://, where everyone on the way can read it"
+    if parts.hostname not in os.environ.get(_CONFIRMED, "").split(","):
+        raise InputError(
+            f"{said}; write base_url with https://, or confirm it in the environment: {_CONFIRMED}={parts.hostname}"
+        )
+    warnings.warn(f"{said} (confirmed in {_CONFIRMED})", RatewiseWarning, stacklevel=2)
+
+
 def _wires(address: str, count: int) -> "list[Wire]":
     """A wire for each call at once, by the proxy that the environment names (HTTPS_PROXY, ALL_PROXY), if it does."""
     try:
@@ -233,7 +253,7 @@ def _wires(address: str, count: int) -> "list[Wire]":
     except ImportError:
         raise InputError("LLM judges need httpx2; install it with: pip install 'ratewise[llm]'") from None
     parts = urlsplit(address)
-    is_here, named = parts.hostname in ("localhost", "127.0.0.1", "::1"), getproxies()
+    is_here, named = parts.hostname in _HERE, getproxies()
     proxy = named.get(parts.scheme) or named.get("all")
     if is_here or proxy_bypass(parts.hostname or ""):  # no proxy leads to this machine, nor where NO_PROXY says so
         proxy = None

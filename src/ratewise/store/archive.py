@@ -59,7 +59,7 @@ def store_of_record(source: str, path: str) -> None:
                     connection.execute("INSERT INTO chain VALUES (?, ?, ?)", (entry.number, entry.body, entry.digest))
                     for change in entry.changes:
                         play(connection, change)
-    except (ValueError, KeyError, TypeError, IndexError, sqlite3.Error) as error:
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError, sqlite3.Error) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{os.path.basename(source)} is no whole record ({reason}); export it again") from None
 

@@ -54,7 +54,10 @@ class Entry:
     @property
     def changes(self) -> list[Change]:
         """What it says was changed; a ValueError where it is no record of changes."""
-        found = json.loads(self.body)
+        try:
+            found = json.loads(self.body)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
         if not isinstance(found, list) or not all(isinstance(change, list) and change for change in found):
             raise ValueError("it is no list of changes")
         return found

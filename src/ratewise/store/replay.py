@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -102,44 +102,47 @@ _Marked = tuple[list[Any], bool, tuple[Any, ...]]  # (key, whether it is of the 
 def differences(found: sa.Connection, right: sa.Connection) -> Iterator[str]:
     """What `found` has otherwise than `right`, a sentence each."""
     for table in (*chain.RECORDED, t.totals):
-        for count, sentence in enumerate(_of_table(table, found, right)):
-            if count == _MOST:
-                yield f"{table.name}: and more"
-                break
-            yield sentence
+        with closing(_of_table(table, found, right)) as sentences:
+            for count, sentence in enumerate(sentences):
+                if count == _MOST:
+                    yield f"{table.name}: and more"
+                    break
+                yield sentence
 
 
-def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Iterator[str]:
+def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Generator[str, None, None]:
     """Differences of one table. Rows whose number the database gave are told by their place, up to the first."""
     columns = list(table.columns) if table is t.totals else chain.recorded_columns(table)
     names = [column.name for column in columns]
     keys = [names.index(column.name) for column in table.primary_key if column.name in names]
 
-    def marked(connection: sa.Connection, of_record: bool) -> Iterator[_Marked]:
+    def marked(connection: sa.Connection, of_record: bool) -> Generator[_Marked, None, None]:
         """Rows with what they are sorted by: their keys as in SQLite, numbers before text, or their place."""
         for number, row in enumerate(_rows(table, columns, connection), start=1):
             yield [(isinstance(x, str), x) for x in ([row[k] for k in keys] or [number])], of_record, row
 
-    both = heapq.merge(marked(found, False), marked(right, True), key=itemgetter(0))
-    for place, group in groupby(both, key=itemgetter(0)):
-        rows = {of_record: row for _, of_record, row in group}
-        one, other = rows.get(False), rows.get(True)
-        if one == other:
-            continue
-        row = one or other or ()
-        named = ", ".join(f"{names[k]} {_shown(row[k])}" for k in keys) if keys else f"row {place[0][1]}"
-        where = f"{table.name}, {named}"
-        if one is None:
-            yield f"{where}{'' if keys else ' and what follows it'} is missing; the record has it"
-        elif other is None:
-            yield f"{where} is not in the record"
-        else:
-            for name, a, b in zip(names, one, other, strict=True):
-                if a != b:
-                    at = _parting(a, b)
-                    yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
-        if not keys:
-            return
+    # closed here, with their cursors: one of them may be left in the middle where the other's file is damaged
+    with closing(marked(found, False)) as ours, closing(marked(right, True)) as recorded:
+        both = heapq.merge(ours, recorded, key=itemgetter(0))
+        for place, group in groupby(both, key=itemgetter(0)):
+            rows = {of_record: row for _, of_record, row in group}
+            one, other = rows.get(False), rows.get(True)
+            if one == other:
+                continue
+            row = one or other or ()
+            named = ", ".join(f"{names[k]} {_shown(row[k])}" for k in keys) if keys else f"row {place[0][1]}"
+            where = f"{table.name}, {named}"
+            if one is None:
+                yield f"{where}{'' if keys else ' and what follows it'} is missing; the record has it"
+            elif other is None:
+                yield f"{where} is not in the record"
+            else:
+                for name, a, b in zip(names, one, other, strict=True):
+                    if a != b:
+                        at = _parting(a, b)
+                        yield f"{where}: {name} is {_shown(a, at)}; the record has {_shown(b, at)}"
+            if not keys:
+                return
 
 
 def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:

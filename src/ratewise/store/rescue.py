@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -60,7 +61,9 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
     """Make a new store at `path`; items that cannot be read may come from elsewhere."""
     out = Rescued()
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        found, lost = _read(copied(source, folder), os.path.basename(source))
+        copy = copied(source, folder)
+        _mend(copy)
+        found, lost = _read(copy, os.path.basename(source))
         entries = _unbroken(found.get("chain", []))
         rebuilt = os.path.join(folder, "rebuilt.sqlite") if entries else None
         try:
@@ -74,13 +77,44 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
                 _add(new, name, found.get(name, []))
             if rebuilt is not None:
                 out.from_record = _from_record(new, rebuilt, found, whole=out.whole)
-            if fill is not None and "items" in lost:
-                known = new.execute("SELECT value FROM meta WHERE key = 'digest'").fetchone()
-                _add(new, "items", fill(None if known is None else known[0]))
+            facts = dict(new.execute("SELECT key, value FROM meta WHERE key IN ('digest', 'items')").fetchall())
+            new.execute("DELETE FROM items WHERE position >= ?", (int(facts.get("items", 2**31)),))  # of another table
+            if fill is not None and ("items" in lost or _count(new, "items") < int(facts.get("items", 0))):
+                _add(new, "items", fill(facts.get("digest")))
             out.saved = {name: _count(new, name) for name in t.metadata.tables}
             out.missing = _missing(new, lost, whole=out.whole)
     _finish(path, out)
     return out
+
+
+_PAGE = 4096  # bytes, as SQLite makes them
+_HEADER = b"SQLite format 3\0" + struct.pack(">HBBBBBB", _PAGE, 1, 1, 0, 64, 32, 32)
+
+
+def _mend(copy: str) -> None:
+    """Make a file that SQLite opens of one whose header or end is gone: then all other pages can be read.
+
+    Without its header a file is nothing to SQLite, and neither is one that is shorter than its header says.
+    """
+    with open(copy, "r+b") as file:
+        head, size = file.read(100), file.seek(0, os.SEEK_END)
+        if not head.startswith(_HEADER[:16]) and (size + 100) % _PAGE == 0:  # they are not there at all
+            file.seek(0)
+            rest = file.read()
+            file.seek(100)
+            file.write(rest)
+            size += 100
+        pages = -(-size // _PAGE)
+        if head.startswith(_HEADER[:16]):
+            page, said = struct.unpack(">H10xI", head[16:32])
+            size = said * (65536 if page == 1 else page)
+        elif size > _PAGE:
+            # counters, no free pages, schema format 4, UTF-8; both versions alike, so that the number of pages counts
+            more = struct.pack(">IIIIIIIIIIII20xII", 1, pages, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 1, 3_040_000)
+            file.seek(0)
+            file.write(_HEADER + more)
+            size = pages * _PAGE
+        file.truncate(max(size, file.seek(0, os.SEEK_END)))
 
 
 def _read(copy: str, shown: str) -> tuple[dict[str, list[tuple[Any, ...]]], set[str]]:

@@ -169,7 +169,7 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Mapping[str, Any]]) 
 
 
 # apostrophes before the sign count too, so that every text can be told from the one that was made safe
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four: = + - @ in full width
 
 
 def safe_cells(table: Table) -> Table:
