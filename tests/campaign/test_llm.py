@@ -14,7 +14,7 @@ from ratewise.campaign.clients.callers import DOWN
 from ratewise.campaign.cost import campaign_cost
 from ratewise.campaign.judges import judge_table, judges_found, parsed_prices
 from ratewise.cli.main import main
-from ratewise.errors import InputError, RaterDownError
+from ratewise.errors import InputError, OutsideError, RaterDownError
 from ratewise.judges.prices import Usage, given_prices
 from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table
@@ -410,3 +410,42 @@ def test_ids_may_be_any_text(server, tmp_path, name):
     assert (done.rated, done.missing) == (15, 0)
     assert server.billed.turned_away == before
     assert read_table(str(tmp_path / "out.csv")).texts("id").tolist() == [row["id"] for row in rows]
+
+
+def test_finding_out_what_the_endpoint_has_stays_within_the_budget(campaign, server, monkeypatch):
+    """The server gives no log-probabilities and its judge no confidence: each call is reserved before it is sent."""
+    server.behaviour = Behaviour(decisions=False)
+    monkeypatch.setattr("ratewise.testing.judge_server.logprobs_of", lambda *given: [])
+    server.faults.queue.extend([None, None, "rambling", "rambling"])
+    before = server.billed.calls
+    opened = campaign(more='prices = { call = "0.05" }\n', budget="0.10", raters=JUDGE)
+    opened.run()
+    assert server.billed.calls - before == 2
+    assert opened.status().spent <= Decimal("0.10")
+    assert opened.verify().passed
+
+
+def test_a_usage_beyond_what_was_reserved_is_a_dispute(campaign, server, monkeypatch):
+    opened = campaign(rows=30, raters=ONE_BY_ONE + HUMAN)
+    found = {"input_tokens": 400_000_000, "output_tokens": 1}
+    monkeypatch.setattr("ratewise.testing.judge_server._usage", lambda *given: found)
+    with pytest.raises(
+        OutsideError, match=r"charged 60\.0000006 for item .* 0\.00\d+ were reserved .* its rating is kept"
+    ):
+        opened.run()
+    assert opened.status().spent < 1
+    with opened.look() as now:
+        (judge,) = judges_found(now)
+    assert judge.rated == 1
+    assert opened.verify().passed
+    monkeypatch.undo()
+    opened.run()
+    assert opened.status().spent <= 25
+
+
+def test_a_server_that_counts_no_tokens_is_told_and_counted_at_the_most(campaign, server, monkeypatch):
+    opened = campaign(rows=30)
+    monkeypatch.setattr("ratewise.testing.judge_server._usage", lambda *given: {"input_tokens": 0, "output_tokens": 0})
+    opened.run()
+    assert sum("0 tokens for a prompt that is not empty" in text for _, text in opened.notes()) == 1
+    assert opened.status().spent_by["judge"] > 0

@@ -1,11 +1,11 @@
 """What a rater's reply is to the log, an answer, a missing rating or a failure to ask again; and what calls cost."""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.protocol import Answer, Failure
+from ratewise.raters.text import short
 from ratewise.store.money import Hourly, shown, to_units
 from ratewise.store.queue import Claim, Outcome
 
@@ -30,14 +30,6 @@ def hourly(settings: Any) -> Hourly:
     return Hourly(to_units(settings.per_hour), settings.most_seconds, settings.answer_seconds)
 
 
-_DEAREST = to_units(Decimal(1_000_000))
-
-
-def dearest(spec: Spec, claim: Claim) -> int:
-    """The most that a call may charge before its price is taken for a mistake."""
-    return max(reserved(spec, claim), _DEAREST)
-
-
 def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     """Outcome of a reply. An answer that is not on the scale is a failure, paid as an answer.
 
@@ -45,18 +37,32 @@ def outcome_of(spec: Spec, claim: Claim, reply: Answer | Failure) -> Outcome:
     """
     if isinstance(reply, Failure):
         return failed(spec, claim, reply)
-    paid = list_price(spec, claim) if reply.price is None else to_units(reply.price)
-    if paid > dearest(spec, claim):
-        return _too_dear(spec, claim, paid)
+    charge = list_price(spec, claim) if reply.price is None else to_units(reply.price)
     if reply.value is None:
-        return Outcome(claim, paid, note=reply.note or "no answer")
+        return _paid(spec, Outcome(claim, charge, note=reply.note or "no answer"))
     try:
         value = spec.rating_of(claim.step, reply.value)
     except ValueError as error:
-        wrong = failed(spec, claim, Failure(str(error)), paid)
+        wrong = failed(spec, claim, Failure(str(error)), charge)
         is_written = spec.at(claim.step).is_written  # and says the same however often it is asked
         return replace(wrong, off_scale=True, again=None if is_written else wrong.again)
-    return Outcome(claim, paid, value, reply.note or None, doubt=reply.doubt)
+    return _paid(spec, Outcome(claim, charge, value, reply.note or None, doubt=reply.doubt))
+
+
+def _paid(spec: Spec, o: Outcome) -> Outcome:
+    """The outcome at no more than was reserved for it; a higher charge is kept beside, as a dispute."""
+    most = reserved(spec, o.claim)
+    return o if o.paid <= most else replace(o, paid=most, charged=o.paid)
+
+
+def disputed(spec: Spec, o: Outcome) -> str:
+    """What is told of a charge above what was reserved."""
+    what = "its rating is kept" if o.value is not None else "it brought no rating"
+    return (
+        f"rater {spec.at(o.claim.step).name!r} charged {shown(o.charged or 0)} for item {short(o.claim.id)}, and "
+        f"{shown(o.paid)} were reserved as the most it can cost: {what}, {shown(o.paid)} is counted, and the rest is "
+        "in dispute"
+    )
 
 
 def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) -> Outcome:
@@ -65,16 +71,8 @@ def failed(spec: Spec, claim: Claim, failure: Failure, paid: int | None = None) 
     said = failure.price if failure.price is not None else rater.failed_price
     if paid is None:
         paid = list_price(spec, claim) if said is None else to_units(said)
-        if paid > dearest(spec, claim):
-            return _too_dear(spec, claim, paid)
     again = reserved(spec, claim) if claim.attempt % rater.attempts else None
-    return Outcome(claim, paid, note=failure.reason, failed=True, again=again, after=failure.after)
-
-
-def _too_dear(spec: Spec, claim: Claim, paid: int) -> Outcome:
-    """Outcome of an absurd price: it counts as what was reserved, and the answer is not believed either."""
-    reason = f"charged {shown(paid)}; a call may charge at most {shown(dearest(spec, claim))}"
-    return failed(spec, claim, Failure(reason), reserved(spec, claim))
+    return _paid(spec, Outcome(claim, paid, note=failure.reason, failed=True, again=again, after=failure.after))
 
 
 def lost(spec: Spec, claim: Claim) -> Outcome | None:

@@ -555,7 +555,7 @@ class _Replay:
         right = held + sums.get("reserve", 0) - store.freed()
         if reserved != right or held < 0:
             self.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
-        if budget is not None and reserved + spent > budget + store.overrun():
+        if budget is not None and reserved + spent > budget:
             self.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ratewise.judges.client import CallError, Client
 from ratewise.judges.ladder import BROKEN, REFUSED, Rung, is_too_long
-from ratewise.judges.prices import TokenPrices, most_tokens, read_usage, usual_tokens
+from ratewise.judges.prices import TokenPrices, read_usage, usual_tokens
 from ratewise.judges.prompt import CHAT, DECISIONS, JudgeSpec, Prompt
 from ratewise.judges.reply import has_logprobs, read_reply
 from ratewise.judges.verdicts import MANY_ALIKE, Ballot, JudgeVerdict, NoVerdict, Place, alike_said, counted
@@ -41,6 +41,13 @@ def changed_said(asked: str, now: str, before: str) -> str:
     return (
         f"{_SAYS}{now!r} where it was {before!r} when the campaign began, though model = {asked!r} did not change: "
         "ratings of both are mixed from here on"
+    )
+
+
+def unmetered_said() -> str:
+    """What is told of a server that counts no tokens."""
+    return (
+        "the server reports 0 tokens for a prompt that is not empty; such calls are counted at the most they can cost"
     )
 
 
@@ -82,7 +89,7 @@ class Forgetful:
         return ()
 
 
-_LADDER, _MODEL, _JUDGE, _ALIKE = "ladder", "model", "judge", "alike"  # names of facts that are kept
+_LADDER, _MODEL, _JUDGE, _ALIKE, _UNMETERED = "ladder", "model", "judge", "alike", "unmetered"  # facts that are kept
 _MOST_TOLD = 20  # changes of the model that are told
 _Ballots = dict[Place, "Ballot | NoVerdict"]
 
@@ -95,9 +102,20 @@ class _Asking:
     text: str  # its digest
     key: str
     ballots: _Ballots  # those of an earlier attempt among them
+    most: Decimal | None = None  # that may be paid for it
     paid: Decimal = Decimal(0)
+    under_way: Decimal = Decimal(0)  # the most that calls which have not ended can cost
     model: str = ""
     fingerprint: str = ""
+
+    def sends(self, most: Decimal) -> None:
+        """Bind the most that a call can cost, before it is sent; a CallError where it was not reserved."""
+        if self.most is not None and self.paid + self.under_way + most > self.most:
+            raise CallError(
+                f"not sent: {self.paid + self.under_way:f} may be paid for this item so far, {most:f} more for this "
+                f"call, and {self.most:f} are reserved"
+            )
+        self.under_way += most
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +128,7 @@ class Judge:
     memory: Memory
     repairs: int = field(init=False, default=0)
     _rung: Rung | None = field(init=False, default=None)
+    _reached: Rung | None = field(init=False, default=None)  # the next rung to try, where the reserved money ran out
     _deciding: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _verdicts: dict[str, JudgeVerdict] | None = field(init=False, default=None)  # by the digest of their text
     _running: dict[str, asyncio.Future[JudgeVerdict]] = field(init=False, default_factory=dict)
@@ -121,8 +140,11 @@ class Judge:
     def __post_init__(self) -> None:
         self._digest = self.spec.digest  # asked for in every call
 
-    async def rate(self, item: Mapping[str, Any], key: str) -> JudgeVerdict:
-        """The verdict on an item; `CallError` where a call failed, with what was `paid` so far."""
+    async def rate(self, item: Mapping[str, Any], key: str, most: Decimal | None = None) -> JudgeVerdict:
+        """The verdict on an item; `CallError` where a call failed, with what was `paid` so far.
+
+        No call is sent that could bring what is paid above `most`.
+        """
         name = self.spec.text_digest(item)
         known = self._known().get(name)
         if known is not None:
@@ -132,7 +154,7 @@ class Judge:
         future = self._running[name] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # looked at, so nobody complains
         try:
-            verdict = await self._rate(_Asking(item, name, key, self._begun.setdefault(name, {})))
+            verdict = await self._rate(_Asking(item, name, key, self._begun.setdefault(name, {}), most))
         except BaseException as error:
             passed_on = error if isinstance(error, CallError) else CallError("the same text failed in another call")
             # for those who waited for another's call it cost nothing
@@ -190,14 +212,17 @@ class Judge:
 
     async def _decide(self, asking: _Asking) -> Rung | NoVerdict:
         spec = self.spec
-        rung = Rung.first(spec.wish, spec.samples)
-        if rung.source == "decisions" and not spec.can_decide:
-            rung = Rung("logprobs", reasons=("no decisions: they have no question for this scale",))
-        rung = rung if spec.structured else rung.in_words
+        rung = self._reached
+        if rung is None:
+            rung = Rung.first(spec.wish, spec.samples)
+            if rung.source == "decisions" and not spec.can_decide:
+                rung = Rung("logprobs", reasons=("no decisions: they have no question for this scale",))
+            rung = rung if spec.structured else rung.in_words
         broken: list[Rung] = []
         while True:
             try:
                 lower = await self._try(asking, rung)
+                self._reached = lower if not broken else None  # what broke is tried again from the start
             except CallError as error:
                 refused = _refused(error)
                 if refused is not None and (rung.is_plain or is_too_long(error.status, error.reason)):
@@ -271,29 +296,38 @@ class Judge:
         """One call; its price is added to what was paid, at the most it can be where the server does not tell."""
         tokens = usual_tokens(prompt.messages) + self.spec.limit
         path, body = DECISIONS if prompt.rung.source == "decisions" else CHAT, self.spec.body(prompt)
+        most = Decimal(0) if self.prices is None else self.prices.most(self.spec.most_input(prompt), self.spec.limit)
+        asking.sends(most)
         try:
             data = await self.client.post(path, body, key=f"{asking.key}:{part}", tokens=tokens)
         except CallError as error:
             if error.billed:
-                asking.paid += self._most(prompt)
+                asking.paid += most
             raise
+        finally:
+            asking.under_way -= most
         usage = read_usage(data)
+        if usage is not None and usage.input == 0:  # no prompt is empty
+            self._tell_once(_UNMETERED, unmetered_said())
+            usage = None
         if self.prices is not None:
-            asking.paid += self._most(prompt) if usage is None else self.prices.cost(usage)
+            asking.paid += most if usage is None else self.prices.cost(usage)
         self._see(data, asking)
         return data
 
-    def _most(self, prompt: Prompt) -> Decimal:
-        return Decimal(0) if self.prices is None else self.prices.most(most_tokens(prompt.messages), self.spec.limit)
+    def _tell_once(self, name: str, sentence: str) -> None:
+        """Tell something that is told once in a campaign."""
+        if self.memory.recall(name) is None:
+            self.memory.keep(name, "told")
+            self.memory.tell(sentence)
 
     def _see_samples(self, verdict: JudgeVerdict) -> None:
         """Tell, once, that the first items brought the same answer as often as they were asked for."""
         if self.spec.samples < 2 or self._alike is None or verdict.value is None:
             return
         self._alike = self._alike + 1 if json.loads(verdict.note).get("alike") else None
-        if self._alike == MANY_ALIKE and self.memory.recall(_ALIKE) is None:
-            self.memory.keep(_ALIKE, "told")
-            self.memory.tell(alike_said(self._alike, self.spec.samples))
+        if self._alike == MANY_ALIKE:
+            self._tell_once(_ALIKE, alike_said(self._alike, self.spec.samples))
 
     # Who answers
 

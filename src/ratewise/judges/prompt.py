@@ -21,6 +21,7 @@ Message = dict[str, str]
 _TOP = 20  # log-probabilities that are asked for at each place
 _MOST_LEVELS = 255
 _ANY_CODE = "0" * 16  # of the dearest digits
+_ASKED = 2  # messages of a prompt; what follows asks for the verdict again
 _REPAIR = 100  # tokens of a request for the verdict alone, beside what was said before
 _USUAL = 0.4  # of max_tokens, that reasons take
 _SHORT = 12  # tokens of an answer without reasons
@@ -177,12 +178,21 @@ class JudgeSpec:
 
     def quote(self, item: Mapping[str, Any], prices: TokenPrices) -> tuple[Decimal, Decimal]:
         """(expected, most): what one item costs, by its text."""
-        messages, limit = self.prompt(item, Rung("none"), code=_ANY_CODE).messages, self.limit
+        prompt, limit = self.prompt(item, Rung("none"), code=_ANY_CODE), self.limit
+        messages = prompt.messages
         written = min(limit, max(_SHORT, round(_USUAL * limit))) if self.template.reasons else min(limit, _SHORT)
         usual = prices.most(usual_tokens(messages), written)
-        longest = most_tokens(messages)
+        longest = self.most_input(prompt)
         repair = prices.most(longest + limit + _REPAIR, limit)
         return self.calls * usual, self.calls * prices.most(longest, limit) + repair
+
+    def most_input(self, prompt: Prompt) -> int:
+        """More tokens than a call with this prompt takes in, whatever form of answers it asks for."""
+        reasons, question = self.template.reasons, self._question() if self.can_decide else {}
+        form = format_of(self.verdicts, Rung("verbal", takes=frozenset()), reasons=reasons, code=_ANY_CODE)
+        around = [form, json.dumps([answer_schema(self.verdicts, reasons=reasons, confidence=True), question])]
+        repair = self.limit + _REPAIR if len(prompt.messages) > _ASKED else 0
+        return most_tokens([*prompt.messages[:_ASKED], *({"content": text} for text in around)]) + repair
 
     def body(self, prompt: Prompt) -> dict[str, Any]:
         messages, rung = list(prompt.messages), prompt.rung

@@ -205,7 +205,7 @@ class LlmRater:
 
     async def _one(self, question: Question) -> Answer | Failure:
         try:
-            verdict = await self._judge.rate(question.item, question.key)
+            verdict = await self._judge.rate(question.item, question.key, question.most)
         except CallError as error:
             return Failure(error.reason, None if self._flat and error.billed else error.paid, error.after)
         value = verdict.hard if self._hard else verdict.value

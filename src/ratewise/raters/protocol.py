@@ -23,6 +23,7 @@ class Question:
     key: str  # stays the same when asked again after a crash or a retry of the transport: an idempotency key
     id: str
     item: Mapping[str, Any]  # its row of the table
+    most: Decimal | None = None  # what is reserved for it, beyond which nothing may be sent; None: no limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class TrainedRater:
     """Probability of a high rating, on the scale of the ratings; its doubt is p(1 − p) on that scale.
 
     With a price per hour, the items of a call share the time that the model has computed on them; loading it and
-    waiting for questions is not counted.
+    waiting for questions is not counted, and nothing beyond what was reserved.
     """
 
     def __init__(self, settings: TrainedSettings, place: RaterPlace) -> None:
@@ -84,7 +84,7 @@ class TrainedRater:
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """All questions of a call in one go, beside everything else that runs."""
         try:
-            return await asyncio.to_thread(self._rate, [question.item for question in questions])
+            return await asyncio.to_thread(self._rate, questions)
         except InputError as error:
             return [failure_from(error)] * len(questions)
 
@@ -92,20 +92,24 @@ class TrainedRater:
         """Let go of the model."""
         self._model = None
 
-    def _rate(self, items: list[Mapping[str, Any]]) -> list[Answer | Failure]:
+    def _rate(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         if self._model is None:
             self._model = Network.load(self._folder, self._device)
         low, high = self._model.settings.low, self._model.settings.high
         began = time.perf_counter()
-        said = self._model.probabilities([row_of(item, self._names) for item in items])
-        price = self._price(time.perf_counter() - began, len(items))
-        return [Answer(low + (high - low) * p, price, doubt=(high - low) ** 2 * p * (1 - p)) for p in said.tolist()]
+        said = self._model.probabilities([row_of(question.item, self._names) for question in questions])
+        seconds = (time.perf_counter() - began) / len(questions)
+        return [
+            Answer(low + (high - low) * p, self._price(seconds, question), doubt=(high - low) ** 2 * p * (1 - p))
+            for question, p in zip(questions, said.tolist(), strict=True)
+        ]
 
-    def _price(self, seconds: float, items: int) -> Decimal | None:
+    def _price(self, seconds: float, question: Question) -> Decimal | None:
         """An item's share of what the machine has cost; None where the TOML's price counts."""
         if self._per_hour is None:
             return None
-        return (self._per_hour * Decimal(seconds) / _SECONDS / items).quantize(_PLACES)
+        cost = (self._per_hour * Decimal(seconds) / _SECONDS).quantize(_PLACES)
+        return cost if question.most is None else min(cost, question.most)
 
 
 def row_of(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:

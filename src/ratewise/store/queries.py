@@ -150,9 +150,9 @@ LAST_PAID = Query("SELECT max(attempt) FROM ledger WHERE position = :position AN
 PART = 10**9
 
 
-def _sums(rows: str = "ledger l", by: str = "l.kind", amount: str = "l.amount") -> Query:
+def _sums(rows: str = "ledger l", by: str = "l.kind") -> Query:
     """Sums of amounts by one or two columns, for `exact`."""
-    return Query(f"SELECT {by}, sum({amount} / {PART}), sum({amount} % {PART}) FROM {rows} GROUP BY {by}")
+    return Query(f"SELECT {by}, sum(l.amount / {PART}), sum(l.amount % {PART}) FROM {rows} GROUP BY {by}")
 
 
 def exact(rows: Iterable[Row]) -> dict[Any, int]:
@@ -172,12 +172,10 @@ SUMS_FAILED = _sums(f"""
 SUMS_LATER = _sums("""
     ledger l JOIN draws d ON d.position = l.position AND d.step < :step AND d.selected WHERE l.step > 0
 """)
-_both = """
+SUMS_FREED = _sums("""
     ledger l JOIN ledger s ON s.kind = 'settle' AND s.position = l.position AND s.step = l.step
     AND s.attempt = l.attempt WHERE l.kind = 'reserve'
-"""
-SUMS_FREED = _sums(_both)
-SUMS_OVERRUN = _sums(f"{_both} AND s.amount > l.amount", amount="(s.amount - l.amount)")
+""")
 
 # Rounds and items
 

@@ -54,6 +54,7 @@ class Outcome:
     doubt: float | None = None  # expected squared error of the value, where the rater tells it
     after: float = 0.0  # after a failure: seconds to wait at least
     off_scale: bool = False  # after a failure: there was an answer, and it is no rating
+    charged: int | None = None  # what was asked for it, where that is more than was reserved: this is not paid
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,10 +279,6 @@ class Store:
         """Sum of the reservations that were settled."""
         return self._sums(q.SUMS_FREED).get("reserve", 0)
 
-    def overrun(self) -> int:
-        """What was paid above what had been reserved, for calls whose price was known only afterwards."""
-        return self._sums(q.SUMS_OVERRUN).get("reserve", 0)
-
     def paid_by_step(self) -> dict[int, int]:
         """What each rater was paid, what was undone left out; raters without a payment are absent."""
         signs = {"settle": 1, CHECK: 1, UNDO: -1, UNCHECK: -1}

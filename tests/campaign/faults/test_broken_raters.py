@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from ratewise.campaign.campaign import Campaign
-from ratewise.errors import InputError, RaterDownError
-from ratewise.raters.protocol import Answer, RaterError
+from ratewise.errors import InputError, OutsideError, RaterDownError
+from ratewise.raters.protocol import Answer, Failure, RaterError
 
 from ...tomls import rater, toml_of
 from .world import World, one_line
@@ -198,13 +198,27 @@ def test_unusual_spending_is_told_once(tmp_path):
     assert sum("unusual spending" in note for note in world.notes()) == 1
 
 
-@pytest.mark.parametrize("price", ["1000000.01", "999999999"])
-def test_an_insane_price_is_a_failure_at_what_was_reserved(tmp_path, price):
+@pytest.mark.parametrize("price", ["2.01", "999999.99", "999999999"])
+def test_a_charge_above_what_was_reserved_is_a_dispute(tmp_path, price):
+    """The rating is kept, what was reserved is counted, both figures are told, and the next run goes on."""
     world = World(tmp_path / "c", more='max_price = "2"')
-    with pytest.raises(RaterDownError, match=r"a call may charge at most 1,000,000\.00") as caught:
+    world.write(human=world.human.replace("concurrency = 4", "concurrency = 1"), goal='budget = "10"')
+    with pytest.raises(
+        OutsideError, match=rf"charged {Decimal(price):,.2f} for item 'i\d+', and 2\.00 were reserved"
+    ) as caught:
         world.run(lambda item, key: Answer(item["human"], Decimal(price)))
-    one_line(caught.value)
-    assert set(world.ledger().values()) == {2 * 10**9}
-    world.write(goal='budget = "90"')
+    assert caught.value.exit_code == 3
+    assert "its rating is kept, 2.00 is counted" in one_line(caught.value)
+    (said,) = world.notes()
+    assert "in dispute" in said
+    assert list(world.ledger().values()) == [2 * 10**9]
+    assert world.check(budget=10).labels == 1
     assert world.run()
-    world.check(budget=90)
+    world.check(budget=10)
+
+
+def test_a_failure_that_is_too_dear_is_a_dispute_too(tmp_path):
+    world = World(tmp_path / "c")
+    with pytest.raises(OutsideError, match=r"charged 3\.00 .* it brought no rating, 1\.00 is counted"):
+        world.run(lambda item, key: Failure("unlucky", Decimal(3)))
+    world.check()

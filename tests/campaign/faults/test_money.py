@@ -13,7 +13,7 @@ from ratewise.store import ledger as sql
 from ratewise.store.money import to_units
 from ratewise.store.store import Store
 
-from .world import BUDGET, World, one_line, raters, start, until
+from .world import World, one_line, raters, start, until
 
 
 def test_cheaper_than_reserved(world):
@@ -28,24 +28,17 @@ def test_cheaper_than_reserved(world):
 
 
 def test_dearer_than_reserved(world):
-    """It is written down and said; nothing is asked beyond the cap; a higher budget goes on."""
-    with pytest.raises(OutsideError, match=r"Raise goal\.budget") as caught:
-        world.run(lambda item, key: Answer(item["human"], Decimal(3)))
-    assert not isinstance(caught.value, StoreError)
-    one_line(caught.value)
-    campaign = world.open()  # may still be looked at
-    status = campaign.status()
-    assert campaign.verify().passed, campaign.verify().summary()
-    assert sum("more than the 1.00 that were reserved" in note for note in world.notes()) == 1
-    assert status.spent + status.reserved > BUDGET
-    assert status.spent <= BUDGET + 3 * 4  # the calls that were under way when it was found out
-    asked = len(world.noted("asked"))
-    with pytest.raises(OutsideError, match="nothing more is asked"):
-        world.run()
-    assert len(world.noted("asked")) == asked
-    world.write(goal='budget = "120"')
+    """However many calls are under way and however often it is run, the cap is never passed."""
+    for _ in range(3):
+        with pytest.raises(OutsideError, match="in dispute") as caught:
+            world.run(lambda item, key: Answer(item["human"], Decimal(3)))
+        assert not isinstance(caught.value, StoreError)
+        one_line(caught.value)
+        world.check()
+    assert set(world.ledger().values()) == {to_units(Decimal(1))}
+    assert sum("charged 3.00 for item" in note for note in world.notes()) == len(world.ledger())
     assert world.run() in {"every item has been looked at", "the budget is spent"}
-    world.check(budget=120)
+    world.check()
 
 
 def test_lost_calls_count_as_paid(world):

@@ -25,14 +25,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ratewise.campaign.clients.patience import Patience, kept_line
-from ratewise.campaign.outcomes import list_price, lost, outcome_of, reserved
+from ratewise.campaign.outcomes import disputed, list_price, lost, outcome_of, reserved
 from ratewise.campaign.raters import fact_name
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, RaterDownError, StoreError
 from ratewise.raters.calling import Caller
 from ratewise.raters.kind import RaterSpec
 from ratewise.raters.protocol import Question
-from ratewise.store.money import shown, to_units
+from ratewise.store.money import shown, to_money, to_units
 from ratewise.store.queue import ANSWERED, Claim, Outcome
 from ratewise.store.store import Store
 
@@ -291,7 +291,6 @@ class CallerClient:
             self.store.let_go(dead)
         if not self.running and not self.waiting:
             self.store.let_go([self.worker])  # a commit of which only the news was lost
-        self._check_cap()
 
     def _take_in_unsaved(self) -> None:
         unsaved = self.patiently.unsaved
@@ -339,7 +338,13 @@ class CallerClient:
 
     async def _ask(self, claims: Sequence[Claim]) -> list[Heard]:
         step = claims[0].step
-        questions = [Question(f"{self._keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content)) for c in claims]
+        questions = [
+            Question(
+                f"{self._keys}:{c.id}:{c.step}:{c.attempt}", c.id, json.loads(c.content),
+                to_money(reserved(self.spec, c)),
+            )
+            for c in claims
+        ]  # fmt: skip
         started = time.monotonic()
         try:
             said = await self.callers[step].ask(questions)
@@ -386,7 +391,7 @@ class CallerClient:
 
     async def _write(self, replies: Sequence[Heard]) -> None:
         outcomes = [outcome for _, outcome in replies]
-        again = await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+        again = await self.patiently(partial(self._settle, outcomes), unsaved=outcomes)
         self.settled += len(outcomes) - len(again)
         for o in again:
             self._retry(o.claim, o.after)
@@ -400,6 +405,21 @@ class CallerClient:
             trouble = self.health[step].trouble()
             if trouble is not None:
                 await self._stop_for(step, trouble)
+        if too_dear := [o for o in outcomes if o.charged is not None]:
+            more = f" (and {len(too_dear) - 1} more: the report has them)" if len(too_dear) > 1 else ""
+            raise OutsideError(
+                f"{disputed(self.spec, too_dear[0])}{more}. Nothing more is asked. Ask whoever bills you, then run "
+                "again to go on with what is counted; where calls may cost so much, begin another campaign with a "
+                "max_price or prices that cover it"
+            )
+
+    def _settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Write answers down and pay, with a note of each dispute in the same transaction; those to be asked again."""
+        with self.store.writing():
+            again = self.store.settle(outcomes, self.budget)
+            for o in (o for o in outcomes if o.charged is not None):
+                self.store.note(disputed(self.spec, o))
+        return again
 
     def _fact(self, step: int) -> str:
         return fact_name(self.spec.at(step).name, _STOPPED)
@@ -435,33 +455,16 @@ class CallerClient:
                 if (o.claim.step, kind) not in self._told:
                     self._told.add((o.claim.step, kind))
                     self.store.note(words)
-        if any(o.paid > reserved(self.spec, o.claim) for o in outcomes):
-            self._check_cap()
 
     def _unusual(self, o: Outcome) -> Iterator[tuple[str, str]]:
         """(kind, words) of each thing that is unusual."""
-        name, sums, most = self.spec.at(o.claim.step).name, self._sums[o.claim.step], reserved(self.spec, o.claim)
-        if o.paid > most:
-            yield (
-                "above",
-                f"rater {name!r} charged {shown(o.paid)} for item {o.claim.id!r}, more than the {shown(most)} that "
-                "were reserved as the most a call can cost",
-            )
+        name, sums = self.spec.at(o.claim.step).name, self._sums[o.claim.step]
         if sums["calls"] >= _CALLS and 3 * sums["in_vain"] > sums["paid"]:
             wasted = f"{shown(sums['in_vain'])} of the {shown(sums['paid'])} paid to rater {name!r} in this run"
             yield "in vain", f"unusual spending: {wasted} went to calls that brought no rating"
         if sums["calls"] >= _CALLS and sums["paid"] > 2 * sums["listed"]:
             calls = f"rater {name!r} was paid {shown(sums['paid'])} for {sums['calls']:,} calls in this run"
             yield "dear", f"unusual spending: {calls}, which cost {shown(sums['listed'])} by its price"
-
-    def _check_cap(self) -> None:
-        bound, budget = sum(self.store.totals()), self.budget
-        if budget is not None and bound > budget:
-            raise OutsideError(
-                f"raters charged more than was reserved for them: {shown(bound)} are spent or promised, and the "
-                f"budget is {shown(budget)}; nothing more is asked. Raise goal.budget and run again: everything so "
-                "far is kept"
-            )
 
     # Ending
 
@@ -492,6 +495,6 @@ class CallerClient:
         outcomes += self._lost(cut)
         with suppress(StoreError):
             if outcomes:
-                await self.patiently(partial(self.store.settle, outcomes, self.budget), unsaved=outcomes)
+                await self.patiently(partial(self._settle, outcomes), unsaved=outcomes)
             if self.worker:
                 self.store.leave(self.worker)

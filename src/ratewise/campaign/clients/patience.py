@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ratewise.campaign.outcomes import dearest, failed
+from ratewise.campaign.outcomes import failed, reserved
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import StoreError
 from ratewise.raters.protocol import Failure
@@ -76,7 +76,7 @@ def kept_line(spec: Spec, store: Store, campaign: str, row: Mapping[str, Any]) -
         raise ValueError("it belongs to another campaign")
     claim = _claim(spec, store, row.get("claim"))
     paid, value, has_failed = _whole(row.get("paid")), row.get("value"), row.get("failed", False)
-    most = dearest(spec, claim)
+    most = reserved(spec, claim)
     if not 0 <= paid <= most:
         raise ValueError(f"a payment of {short(paid)} billionths is not from 0 to {shown(most)}")
     if not isinstance(has_failed, bool) or (has_failed and value is not None):
