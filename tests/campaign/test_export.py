@@ -117,6 +117,28 @@ def test_the_command_needs_no_columns_and_takes_those_of_the_raters(tmp_path, ca
         assert [found[n] for n in ("value", "low", "high")] == [reported[n] for n in ("value", "low", "high")]
 
 
+@pytest.mark.parametrize("name", ["auto", "population", "base", "one rater", "features", "clusters"])
+def test_slices_of_an_export_need_no_columns_and_their_whole_is_the_report_s(tmp_path, name):
+    columns, keys = CAMPAIGNS[name]
+    campaign = ran(tmp_path, {**columns, "half": [i % 2 for i in range(len(columns["id"]))]}, **keys)
+    campaign.export(tmp_path / "out.csv")
+    found, reported = rw.estimate_slices(tmp_path / "out.csv", by="half"), campaign.estimate()
+    whole = found.overall
+    assert (whole.value, whole.estimand, whole.labels) == (reported.value, reported.estimand, reported.labels)
+    assert whole.interval == pytest.approx(reported.interval, abs=2e-3)
+    assert [one.labels > 0 for one in found.slices] == [True, True]
+
+
+def test_slices_of_what_is_no_plain_export_name_their_columns(tmp_path):
+    columns, keys = CAMPAIGNS["strata"]
+    campaign = ran(tmp_path, {**columns, "half": [i % 2 for i in range(len(columns["id"]))]}, **keys)
+    campaign.export(tmp_path / "out.csv")
+    with pytest.raises(InputError, match="a chain of raters"):
+        rw.estimate_slices(tmp_path / "out.csv", by="half")
+    with pytest.raises(InputError, match="name the column with the strong rating"):
+        rw.estimate_slices({"judge": [0.1, 0.9], "half": ["a", "b"]}, by="half")
+
+
 def test_the_other_estimand_is_computed_where_it_is_asked_for(tmp_path):
     """The campaign asks for the pool's mean; the population's is wider, and says so."""
     campaign = ran(tmp_path, judged(300), goal='budget = "20"')

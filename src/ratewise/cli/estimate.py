@@ -60,8 +60,6 @@ def estimate(
 
     for name, value in (("strata", strata), ("weight", weight)):
         refuse(value is not None, f"--by and --{name} do not go together; leave one of them out")
-    refuse(options["strong"] is None, "--strong is missing; add, for example, --strong human")
-    options["estimand"] = options["estimand"] or "population"
     return estimate_slices(by=by, shrink=shrink, simultaneous=simultaneous, **options)
 
 

@@ -22,7 +22,7 @@ from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.learn.texts import read_texts, use_note
-from ratewise.questions.export_terms import read_terms, reported
+from ratewise.questions.export_terms import NO_STRONG, read_terms, reported
 from ratewise.questions.goal import spend_on
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready, strong_columns, with_votes
@@ -191,7 +191,7 @@ def estimate_table(
     )
     if chosen:
         if strong is None:
-            raise InputError(_NO_STRONG)
+            raise InputError(NO_STRONG)
         if clusters is not None or with_text(recalibrate, text, weak, strong) != "none":
             raise InputError("clusters and recalibrate are not for strata or weight; leave them out")
         free = weak_cost is None and strong_cost is None  # nobody asks what it cost
@@ -211,7 +211,7 @@ def estimate_table(
             found, _ = reported(read, terms, level=None if level == _LEVEL else how.level, estimand=estimand)
             return replace(found, spend=spend_on(found.items, found.labels, weak_cost, strong_cost))
         if strong is None:
-            raise InputError(_NO_STRONG)
+            raise InputError(NO_STRONG)
         ready = made_ready(read, strong, weak, meaning)
         recalibrate = with_text(recalibrate, text, weak, strong)
         refuse_unused_weights(ready.table, rate)
@@ -228,7 +228,6 @@ def estimate_table(
     return replace(found, spend=spend, notes=rated.notes(how) + notes + found.notes)
 
 
-_NO_STRONG = "name the column with the strong rating: strong, or --strong on the command line"
 _NO_FOLDS = "no column 'id' to tell rows apart by, so no line was fitted: the weak ratings are taken as they are"
 
 

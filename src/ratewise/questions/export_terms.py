@@ -21,11 +21,12 @@ from ratewise.core.names import Estimand, Method
 from ratewise.core.ratings import Ratings
 from ratewise.core.result import JsonRecord
 from ratewise.core.stratified import stratified
-from ratewise.errors import TableError
+from ratewise.errors import InputError, TableError
 from ratewise.questions.rated import TableColumns, TablePool
 from ratewise.tables import Table
 
 COLUMN = "ratewise"
+NO_STRONG = "name the column with the strong rating: strong, or --strong on the command line"
 VERSION = 1
 
 
@@ -149,6 +150,19 @@ def read_terms(table: Table) -> ExportTerms | None:
         return None
     terms = _written(table)
     return terms if terms is not None and terms.rows == table.rows else None
+
+
+def single_draw(table: Table, weak: str | None, rate: str | float | None) -> ExportTerms:
+    """The terms of an export whose items were drawn once, at rates of their own, where no other columns are named."""
+    terms = read_terms(table)
+    if terms is None or not terms.named(TableColumns(terms.strong, weak, rate)):
+        raise InputError(NO_STRONG)
+    if len(terms.rates) > 1 or terms.strata is not None or terms.known:
+        raise InputError(
+            f"{table.name} is the export of a campaign with a chain of raters, strata or labels picked by hand, whose "
+            f"slices only its report has; or name the columns of a plain draw, such as {terms.strong!r}"
+        )
+    return terms
 
 
 def exported_ends(table: Table, strong: str) -> tuple[float, float] | None:

@@ -34,6 +34,7 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
+from ratewise.questions.export_terms import single_draw
 from ratewise.questions.goal import spend_on
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready
@@ -182,8 +183,8 @@ def estimate_slices(
     table: TableLike,
     *,
     by: str,
-    weak: str | None,
-    strong: Strong,
+    weak: str | None = None,
+    strong: Strong | None = None,
     rate: Rate = None,
     selected: str | None = None,
     clusters: str | None = None,
@@ -198,7 +199,7 @@ def estimate_slices(
     method: Method = "auto",
     interval: IntervalMethod = "auto",
     level: float = 0.95,
-    estimand: Estimand = "population",
+    estimand: Estimand | None = None,
     pool_size: float | None = None,
     recalibrate: Recalibration = "none",
     text: Sequence[str] = (),
@@ -215,6 +216,8 @@ def estimate_slices(
     they share clusters). `shrink`: values shrunk toward the overall mean by a normal model; their intervals hold on
     average over slices, not for each one of them.
 
+    A campaign's export needs no columns: its own prediction, rates and estimand are taken, as its report does.
+
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
     """
     choice(recalibrate, RECALIBRATIONS, name="recalibration")
@@ -225,8 +228,17 @@ def estimate_slices(
     if by == strong:
         raise InputError(f"slices by {by!r}, the strong rating itself, have no mean to estimate; name another column")
     relation, meaning = large_relation(table), meaning_of(positive, scale)
+    factor = 1.0  # of the variance
+    if strong is None:
+        table, relation = read_whole(table, relation), None
+        terms = single_draw(table, weak, rate)
+        weak, strong, rate = terms.weak[0], terms.strong, terms.rates[0]
+        selected, clusters = terms.selected, terms.clusters
+        method, factor, estimand = terms.method, terms.variance_factor, estimand or terms.estimand
+        pool_size = terms.pool_size if estimand == "pool" and pool_size is None else pool_size
+    estimand = estimand or "population"
     columns = TableColumns(strong, weak, rate, selected, clusters)
-    how = EstimateOptions(method, interval, level, estimand, pool_size, both_ends(bounds), floor, seed=seed)
+    how = EstimateOptions(method, interval, level, estimand, pool_size, both_ends(bounds), floor, factor, seed=seed)
     known: TextColumns | None = None
     plain = recalibrate == "none" and isinstance(strong, str)
     rated = read_in_files(relation, columns, meaning, how, by=by) if plain else None
