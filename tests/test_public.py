@@ -171,7 +171,7 @@ def test_the_estimand_is_the_populations_unless_the_pool_is_held():
             if "estimand" in parameters:
                 defaults[name] = parameters["estimand"].default
     exports = {name for name, default in defaults.items() if default is None}  # whose file may be a campaign's
-    assert exports == {"estimate_table", "check", "compare_tables"}
+    assert exports == {"estimate_table", "estimate_slices", "check", "compare_tables"}
     assert {default for name, default in defaults.items() if name not in exports} == {"population"}
     assert {"estimate_mean", "plan", "compare", "leaderboard", "regress", "estimate_slices"} <= set(defaults)
     assert Spec.model_fields["estimand"].default == "pool"
