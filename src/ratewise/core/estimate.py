@@ -34,6 +34,9 @@ MANY_LABELS = 400  # from here on Student-t and normal agree to 0.3 % of the wid
 _MOST_LEVELS, _SAME = 11, 1e-9  # of a scale whose ends can be seen; levels that differ by less are one
 
 TAIL = "ratings have a long tail"  # as the note begins
+FITTED = "coefficients of method"  # as the note begins
+_PLAIN_KINDS = ("t", "normal", "bootstrap")
+_FEWEST_TO_FIT = 100  # labels
 _SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
 _BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
 _STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
@@ -252,7 +255,7 @@ def _estimate(data: Ratings, how: EstimateOptions) -> Estimate:
         degrees_of_freedom=s.degrees_of_freedom if kind == "t" else None,
         slope=data.mean(lines.slope[:, 0]),
         clusters=clusters,
-        notes=(*notes, *((why,) if why else ()), *(tail_note(s, data, kind, how) if ends else ())),
+        notes=(*notes, *((why,) if why else ()), *(_doubts(s, data, kind, how) if ends else ())),
         contributions=delta,
     )
 
@@ -433,12 +436,31 @@ def on_scale(interval: Interval, bounds: Interval) -> Interval:
     return max(low, least), min(high, most)
 
 
+# What an interval of Student's t, and those like it, may not hold for
+
+
+def _doubts(s: Spread, data: Ratings, kind: str, how: EstimateOptions) -> tuple[str, ...]:
+    return fitted_note(data, kind, how) + tail_note(s, data, kind, how)
+
+
+def fitted_note(data: Ratings, kind: str, how: EstimateOptions) -> tuple[str, ...]:
+    """The note on coefficients that are fitted on few labels and then used on the same (METHODS section 5)."""
+    uneven = how.method == "regression" and np.ptp(data.rates[:, -1]) > 0  # where a few labels lead the fit
+    enough = data.labels >= (MANY_LABELS if uneven else _FEWEST_TO_FIT)
+    if how.method not in ("power-tuned", "regression") or kind not in _PLAIN_KINDS or enough:
+        return ()
+    return (
+        f"{FITTED} {how.method!r} are fitted on the {data.labels} labels that they are used on, which are few: the "
+        f"interval may miss the mean more often than {1 - how.level:.0%} of the time; method 'auto' fits them apart",
+    )
+
+
 # Ratings with a long tail: nothing that is computed from labels bounds what is not among them, so there is a note
 
 
 def tail_note(s: Spread, data: Ratings, kind: str, how: EstimateOptions) -> tuple[str, ...]:
     """The note on a long tail; empty where the scale has ends, or the interval needs no symmetry."""
-    if kind not in ("t", "normal", "bootstrap") or how.bounds is not None:
+    if kind not in _PLAIN_KINDS or how.bounds is not None:
         return ()
     if abs(s.skewness) <= max(_SKEWED, _BY_CHANCE / max(s.labels, 1)) or of_a_scale(data.strong[data.labelled]):
         return ()

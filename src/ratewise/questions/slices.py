@@ -16,7 +16,7 @@ from scipy import special
 
 from ratewise.core.checks import Floats, choice, number, share
 from ratewise.core.document import Column, DataTable, Part, Sentence, as_lines, bar, noted
-from ratewise.core.estimate import TAIL, Estimate, EstimateOptions, both_ends
+from ratewise.core.estimate import FITTED, TAIL, Estimate, EstimateOptions, both_ends
 from ratewise.core.names import RECALIBRATIONS, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Ratings
 from ratewise.core.result import Result
@@ -317,8 +317,8 @@ def _about_all(items: Ratings, overall: Estimate, found: Sequence[Slice]) -> tup
     """Notes that concern both the slices and the whole."""
     notes = [note for note in overall.notes if note.startswith("the whole is ")]
     each = (overall, *(one.estimate for one in found if one.estimate is not None))
-    tails = [note for one in each for note in one.notes if note.startswith(TAIL)]
-    notes += tails[:1]  # one line for all
+    for doubt in (FITTED, TAIL):
+        notes += [note for one in each for note in one.notes if note.startswith(doubt)][:1]  # one line for all
     missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & np.isnan(items.strong)))
     if missing:
         notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")
