@@ -38,6 +38,7 @@ FITTED = "coefficients of method"  # as the note begins
 _PLAIN_KINDS = ("t", "normal", "bootstrap")
 _FEWEST_TO_FIT = 100  # labels
 _SKEWED = 0.2  # skewness of the estimate's error: Cochran's n > 25 γ² for a plain mean, where it is γ/√n
+_FEWEST_APART = 10  # labels
 _BY_CHANCE = 3.0 * math.sqrt(6.0)  # over n: three standard errors of that skewness for normal ratings
 _STEPS = 60  # in 1: ratings of a scale are whole numbers, tenths, or means of a few votes
 _LONGEST_SCALE = 100.0
@@ -462,7 +463,9 @@ def tail_note(s: Spread, data: Ratings, kind: str, how: EstimateOptions) -> tupl
     """The note on a long tail; empty where the scale has ends, or the interval needs no symmetry."""
     if kind not in _PLAIN_KINDS or how.bounds is not None:
         return ()
-    if abs(s.skewness) <= max(_SKEWED, _BY_CHANCE / max(s.labels, 1)) or of_a_scale(data.strong[data.labelled]):
+    strong = data.strong[data.labelled]
+    skewed = abs(s.skewness) > max(_SKEWED, _BY_CHANCE / max(s.labels, 1))
+    if of_a_scale(strong) or not (skewed or _few_differ(strong)):
         return ()
     return (
         Message(
@@ -471,6 +474,12 @@ def tail_note(s: Spread, data: Ratings, kind: str, how: EstimateOptions) -> tupl
             f"more; if the scale has ends, give {argument('bounds=(low, high)')}"
         ),
     )
+
+
+def _few_differ(strong: Floats) -> bool:
+    """Whether most ratings are one number, such as 0, and fewer than ten are others, on which the mean rests."""
+    often = int(np.unique(strong, return_counts=True)[1].max())
+    return 2 * often > strong.size and strong.size - often < _FEWEST_APART
 
 
 def of_a_scale(strong: Floats) -> bool:
