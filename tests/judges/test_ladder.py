@@ -68,7 +68,7 @@ def test_a_plain_request_that_is_refused_is_refused():
 def test_the_way_down_is_told_and_kept():
     rung = Rung("logprobs", reasons=("no decisions: 404",)).below("auto", "a").below("auto", "b")
     assert rung.source == "none"
-    kept = Rung.from_json(rung.to_json())
+    kept = Rung.from_json(rung.to_json(by="k"))
     assert kept == rung
     assert kept.said.startswith("it gives bare answers, without probabilities (no decisions: 404; no log-prob")
     assert "write samples = 5" in kept.said

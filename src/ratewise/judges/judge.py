@@ -89,7 +89,8 @@ class Forgetful:
         return ()
 
 
-_LADDER, _MODEL, _JUDGE, _ALIKE, _UNMETERED = "ladder", "model", "judge", "alike", "unmetered"  # facts that are kept
+LADDER = "ladder"  # the fact that is known once the first question was asked: what the endpoint has
+_MODEL, _JUDGE, _ALIKE, _UNMETERED = "model", "judge", "alike", "unmetered"  # other facts that are kept
 _MOST_TOLD = 20  # changes of the model that are told
 _Ballots = dict[Place, "Ballot | NoVerdict"]
 
@@ -128,6 +129,7 @@ class Judge:
     memory: Memory
     repairs: int = field(init=False, default=0)
     _rung: Rung | None = field(init=False, default=None)
+    _decided_by: str = field(init=False, default="")  # the key of the question that found it out
     _reached: Rung | None = field(init=False, default=None)  # the next rung to try, where the reserved money ran out
     _deciding: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _verdicts: dict[str, JudgeVerdict] | None = field(init=False, default=None)  # by the digest of their text
@@ -199,16 +201,19 @@ class Judge:
 
     async def _settled(self, asking: _Asking) -> Rung | NoVerdict:
         """The rung that the endpoint is on: remembered, or found out with the first item that it does not refuse."""
-        if self._rung is not None:
+        if self._rung is not None and self._decided_by != asking.key:
             return self._rung
         async with self._deciding:
-            if self._rung is not None:
-                return self._rung
-            kept = self.memory.recall(_LADDER)
-            rung = Rung.from_json(kept) if kept is not None else await self._decide(asking)
+            kept = self.memory.recall(LADDER)
+            if kept is not None:
+                self._decided_by = json.loads(kept).get("by", "")
+            if kept is not None and self._decided_by != asking.key:
+                rung: Rung | NoVerdict = Rung.from_json(kept)
+            else:  # whose answer was not written down asks the same again, so that all it cost is paid with it
+                rung = await self._decide(asking)
             if isinstance(rung, Rung):
                 self._rung = rung if self.spec.structured else rung.in_words
-            return self._rung or rung
+            return rung if isinstance(rung, NoVerdict) else self._rung or rung
 
     async def _decide(self, asking: _Asking) -> Rung | NoVerdict:
         spec = self.spec
@@ -239,9 +244,11 @@ class Judge:
                 if await self._try(asking, richer) is None:
                     rung = richer
                     break
-        self.memory.keep(_LADDER, rung.to_json())
+        is_new = self.memory.recall(LADDER) is None
         self.memory.keep(_JUDGE, json.dumps({"digest": self._digest, **spec.facts()}))
-        self.memory.tell(f"judge {spec.model}: {rung.said}")
+        self.memory.keep(LADDER, rung.to_json(by=asking.key))
+        if is_new:
+            self.memory.tell(f"judge {spec.model}: {rung.said}")
         return rung
 
     async def _try(self, asking: _Asking, rung: Rung) -> Rung | None:

@@ -94,8 +94,9 @@ class Rung:
         blind = [part for part in ("structured", "json_object", "logprobs", "temperature") if part in used]
         return next(iter((*by_name, *blind)), None)
 
-    def to_json(self) -> str:
-        return json.dumps({"source": self.source, "takes": sorted(self.takes), "reasons": list(self.reasons)})
+    def to_json(self, *, by: str) -> str:
+        """As it is kept, with the key of the question that has found it out."""
+        return json.dumps({"source": self.source, "takes": sorted(self.takes), "reasons": list(self.reasons), "by": by})
 
     @classmethod
     def from_json(cls, text: str) -> "Rung":

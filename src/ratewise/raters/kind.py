@@ -91,6 +91,7 @@ class RaterSpec(TomlTable):
 
     own_limits: ClassVar[bool] = False  # whether it keeps its timeout and its calls a minute itself
     quotes: ClassVar[bool] = False  # whether prices come from the items' texts where the TOML gives none
+    found_out: ClassVar[str | None] = None  # the fact that its first question finds out; it is asked alone
     is_written: ClassVar[bool] = False  # whether answers can be looked up again, and are the same however often
 
     def make(self, place: RaterPlace) -> Rater | None:

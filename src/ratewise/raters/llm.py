@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from ratewise.judges.client import CallError, Client
-from ratewise.judges.judge import Forgetful, Judge, Memory
+from ratewise.judges.judge import LADDER, Forgetful, Judge, Memory
 from ratewise.judges.ladder import WISHES, Wish
 from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_prices
 from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
@@ -147,6 +147,7 @@ class LlmSettings(RaterSpec):
 
     own_limits: ClassVar[bool] = True
     quotes: ClassVar[bool] = True
+    found_out: ClassVar[str | None] = LADDER
 
     def make(self, place: RaterPlace) -> Rater:
         return LlmRater(self, place)

@@ -125,6 +125,7 @@ NEW_WORKER = Query(
     "INSERT INTO workers (host, process, joined_at) VALUES (:host, :process, :joined_at) RETURNING number"
 )
 FREE_WORKERS = Query("UPDATE ratings SET worker = NULL WHERE state = 0 AND worker IN :workers")
+IN_HANDS = Query("SELECT 1 FROM ratings WHERE state = 0 AND step = :step AND worker IS NOT NULL LIMIT 1")
 AT_WORK = Query("SELECT DISTINCT worker FROM ratings WHERE state = 0 AND worker IS NOT NULL")
 NOTES = Query("SELECT at, text FROM events ORDER BY id")
 

@@ -447,13 +447,21 @@ class Store:
         ((asked, answered, lent, people, waiting),) = self.read(q.DEMAND.all, step=step, at=at, votes=votes)
         return people_short(max(votes * asked - answered - lent, 0), people, waiting)
 
-    def claim(self, worker: int, step: int, limit: int, *, at: float = 0.0) -> list[Claim]:
+    def claim(
+        self, worker: int, step: int, limit: int, *, at: float = 0.0, alone: str | None = None
+    ) -> list[Claim]:  # fmt: skip
         """Up to so many questions that nobody asks yet, to be asked by this worker; what failed before comes last.
 
-        What people have in hand at this time, in seconds since 1970, is left to them.
+        What people have in hand at this time, in seconds since 1970, is left to them. Until the fact `alone` is known,
+        one question of the step is asked at a time, whatever the number of processes.
         """
         which = {"step": step, "at": at, "limit": limit}
         with self.writing() as connection:
+            if alone is not None and q.FACT.first(connection, key=alone) is None:
+                chain.take_turn(connection)
+                if q.IN_HANDS.first(connection, step=step) is not None:
+                    return []
+                which["limit"] = 1
             positions = q.FRESH.column(connection, **which) or q.FREE.column(connection, **which)
             q.TAKE.change(connection, worker=worker, step=step, positions=positions)
             return sql.claims(connection, q.CLAIMS_AT, step=step, positions=positions)

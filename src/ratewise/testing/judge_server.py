@@ -78,6 +78,7 @@ class Behaviour:
     """What the endpoint has and how it behaves; may be changed while it runs."""
 
     logprobs: bool = True
+    silent: bool = False  # whether log-probabilities that it does not have are left out without a word
     decisions: bool = True
     structured: bool = True
     json_object: bool = False  # a schema in llama.cpp's words, where `structured` is not there
@@ -278,7 +279,7 @@ class JudgeServer:
         size = sum(len(str(message["content"])) for message in body["messages"])
         if self.behaviour.context is not None and size > self.behaviour.context:
             return f"This model's maximum context length is {self.behaviour.context}, and you asked for {size}."
-        if body.get("logprobs") and not self.behaviour.logprobs:
+        if body.get("logprobs") and not self.behaviour.logprobs and not self.behaviour.silent:
             return "You are not allowed to request logprobs from this model."
         form = body.get("response_format", {})
         if "response_format" in body and not self._takes(form):

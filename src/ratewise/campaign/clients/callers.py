@@ -318,8 +318,15 @@ class CallerClient:
         for step in self.callers:
             free = self._free(step)
             if free > 0:
-                claims = await self.patiently(partial(self.store.claim, self.worker, step, free, at=at))
+                claims = await self.patiently(
+                    partial(self.store.claim, self.worker, step, free, at=at, alone=self._alone(step))
+                )
                 self._start(claims)
+
+    def _alone(self, step: int) -> str | None:
+        """The fact of a rater that its first question finds out; until it is known, nobody asks another one."""
+        rater = self.spec.at(step)
+        return None if rater.found_out is None else fact_name(rater.name, rater.found_out)
 
     def _free(self, step: int) -> int:
         """How many more questions the rater of a step may be asked now."""
