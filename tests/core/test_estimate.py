@@ -203,6 +203,7 @@ def test_missing_answers_are_counted_at_both_ends():
     assert (found.low, found.high) == (low.low, high.high)
     assert found.value == pytest.approx((low.value + high.value) / 2)
     assert "1 answers that were asked for are missing" in found.notes[0]
+    assert "(5 labels)" in found.notes[1]  # those that are there
     assert found.standard_error is None
 
 

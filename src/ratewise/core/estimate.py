@@ -302,7 +302,9 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
         said = error.args[0]
         why = said.within(f"{many}, and ") if isinstance(said, Message) else f"{many}, and {error}"
         raise MissingAnswersError(why) from None
-    first, last = (estimate(replace(data, strong=np.where(missing, x, data.strong))) for x in ends)
+    filled = [replace(data, strong=np.where(missing, x, data.strong)) for x in ends]
+    first, last = map(estimate, filled)
+    counted = dict(zip(interval_kind(filled[0], how, None)[1:], interval_kind(data, how, None)[1:], strict=True))
     note = (
         f"{many}; they are counted at both ends of the scale [{ends[0]:g}, {ends[1]:g}]: the estimate lies between "
         f"{first.value:.4g} and {last.value:.4g}"
@@ -311,7 +313,8 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
         first, value=0.5 * (first.value + last.value), standard_error=None, seen=ends, bounds=ends,
         interval=None if first.low is None or last.high is None else (first.low, last.high), labels=data.labels,
         degrees_of_freedom=None, slope=None, unanswered=0.5 * (last.value - first.value),
-        notes=(note, *first.notes), contributions=0.5 * (first.contributions + last.contributions),
+        notes=(note, *(counted.get(said, said) for said in first.notes)),  # which count labels that are there
+        contributions=0.5 * (first.contributions + last.contributions),
     )  # fmt: skip
 
 
