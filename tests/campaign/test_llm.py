@@ -178,6 +178,30 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_nothing_is_g
     assert opened.verify().passed
 
 
+def test_a_restored_backup_is_refused_and_asks_under_the_same_keys_where_that_is_meant(campaign, server, tmp_path):
+    server.faults.queue.extend([None] * 20)
+    server.faults.shares["401"] = 1.0
+    opened = campaign(rows=60)
+    with pytest.raises(RaterDownError):
+        opened.run()
+    server.faults.shares.clear()
+    opened.backup(tmp_path / "copy.sqlite")
+    ended, billed = opened.run(), server.billed.calls
+    for path in tmp_path.glob("c.sqlite*"):
+        path.unlink()
+    (tmp_path / "copy.sqlite").rename(tmp_path / "c.sqlite")
+    with pytest.raises(InputError, match=r"an older copy.* up to (4|5|6)\d questions may have been asked") as caught:
+        opened.run()
+    assert "ratewise run c.toml --after-restore" in str(caught.value)
+    assert server.billed.calls == billed
+    again = opened.run(after_restore=True)
+    assert (str(again.estimate), again.spent) == (str(ended.estimate), ended.spent)
+    assert server.billed.calls == billed  # a service that honours keys bills nothing twice
+    assert any("went on from an older copy" in text for _, text in opened.notes())
+    assert opened.verify().passed
+    opened.run()
+
+
 def test_the_same_text_is_not_paid_twice(campaign, server, tmp_path):
     rows = made_up_rows(30, server.rule, seed=5)
     twice = rows + [{**row, "id": f"again-{row['id']}"} for row in rows]

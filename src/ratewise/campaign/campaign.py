@@ -72,32 +72,33 @@ class Campaign:
             if store.exists():
                 check_going_on(self.spec, store)
 
-    def begin(self, *, new: bool = False) -> None:
+    def begin(self, *, new: bool = False, after_restore: bool = False) -> None:
         """Check and load the items without asking anyone; `run` does it, too, where it was not done."""
         with opened(self.spec) as store:
-            begin(self.spec, store, self._lesson, new=new)
+            begin(self.spec, store, self._lesson, new=new, after_restore=after_restore)
 
-    def begin_secretly(self, *, new: bool = False) -> str | None:
+    def begin_secretly(self, *, new: bool = False, after_restore: bool = False) -> str | None:
         """Begin if the seed is secret; returns its SHA-256, to be told before any question is asked, else `None`."""
         if not isinstance(self.spec.seed, SecretSeed):
             return None
-        self.begin(new=new)
+        self.begin(new=new, after_restore=after_restore)
         return digest_of(seed_of(self.spec))
 
     def run(
         self, *, progress: Progress | None = None, patience: float = PATIENCE, wait: bool = True, new: bool = False,
-        stop: threading.Event | None = None,
+        stop: threading.Event | None = None, after_restore: bool = False,
     ) -> Ending:  # fmt: skip
         """Start or go on until the goal is reached; returns why it ended. Ctrl-C finishes the calls under way.
 
         Answers that others give, such as people, are waited for; or with `wait=False` the run ends where nothing else
         is to be done, and the next one goes on. With `new=True` it begins though a store of the same name lies beside.
-        When `stop` is set by another thread, calls under way finish, too.
+        When `stop` is set by another thread, calls under way finish, too. A store that is older than what was seen of
+        it is refused; with `after_restore=True` the run goes on from it, and asks again what was asked since.
         """
         with opened(self.spec) as store:
             trainer = trainer_of(self.spec)
             callers = wait_for(lambda: callers_of(self.spec, store), patience)
-            wait_for(lambda: begin(self.spec, store, self._lesson, new=new), patience)
+            wait_for(lambda: begin(self.spec, store, self._lesson, new=new, after_restore=after_restore), patience)
             engine = Engine(
                 self.spec, store, callers, unsaved_of(self.spec, store), patience=patience, wait=wait,
                 stop=stop or threading.Event(), trainer=trainer,

@@ -20,6 +20,7 @@ from ratewise.campaign import planner as p
 from ratewise.campaign.clients.callers import CallerClient
 from ratewise.campaign.clients.patience import PATIENCE, Patience
 from ratewise.campaign.clients.sheets import exchange_sheets, sheet_steps
+from ratewise.campaign.head import keep_head
 from ratewise.campaign.learner import keep, refit_of, texts_of
 from ratewise.campaign.log import Reader
 from ratewise.campaign.snapshot import reader_of
@@ -46,6 +47,7 @@ GRACE = 60.0  # seconds that calls under way have to finish when a run is stoppe
 _POLL = 0.05  # seconds between looks at what others did
 _LONGEST_POLL = 1.0  # where others may take hours
 _PLAN_EVERY = 0.5  # seconds after which the planner looks again while calls are under way
+_HEAD_EVERY = 0.25  # seconds between looks at the record's head
 _IDLE = 60  # looks after which there must be something to do, where nobody else is at work
 
 
@@ -72,6 +74,7 @@ class Engine:
     _planned_at: float = field(init=False, default=-math.inf)
     _next_plan: int = field(init=False, default=0)  # after so many answers there may be something to plan
     _recovered_at: float = field(init=False, default=0.0)
+    _head_at: float = field(init=False, default=-math.inf)
 
     async def run(self) -> str:
         """Plan, ask and write down until nothing is left to buy, or the run is stopped: the reason why it ended."""
@@ -84,15 +87,23 @@ class Engine:
             if not self.store.database.shared:
                 self.unsaved.reserve(sum(rater.concurrency * rater.batch for rater in self.spec.raters))
             while (reason := await self._turn(patiently)) is None:
-                pass
+                self._keep_head()
             return reason
         except OutsideError:
             await self.client.finish(GRACE)
             raise
         finally:
             await self.client.close()
+            self._keep_head(last=True)
             self.unsaved.release()
             self.store.close()
+
+    def _keep_head(self, *, last: bool = False) -> None:
+        """Write down beside the TOML, now and then, what was seen of the record."""
+        if last or time.monotonic() - self._head_at >= _HEAD_EVERY:
+            self._head_at = time.monotonic()
+            with suppress(StoreError):  # one that is away for a moment
+                keep_head(self.spec, self.store, self.client.asked)
 
     async def _turn(self, patiently: Patience) -> str | None:
         """Plan, ask what is due, and wait for what comes; the reason where the run ends."""

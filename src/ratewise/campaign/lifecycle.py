@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 
+from ratewise.campaign.head import check_head
 from ratewise.campaign.learner import READING, Lesson, book_texts, learner_of
 from ratewise.campaign.load import is_same, load_items, pays_for_all, stored_form
 from ratewise.campaign.more_budget import warning_of
@@ -128,7 +129,9 @@ def _below(budget: Decimal | None, bound: int) -> InputError:
     )
 
 
-def begin(spec: Spec, store: Store, lesson: Callable[[], Lesson | None], *, new: bool) -> None:
+def begin(
+    spec: Spec, store: Store, lesson: Callable[[], Lesson | None], *, new: bool, after_restore: bool = False
+) -> None:
     """Load the items where nobody has, or take in what changed in the TOML.
 
     `lesson` says what a finished campaign hands on; it is asked only where the items are loaded.
@@ -137,6 +140,7 @@ def begin(spec: Spec, store: Store, lesson: Callable[[], Lesson | None], *, new:
         check_neighbours(spec)
     store.enter()  # first, so that one that is refused has changed nothing
     if store.exists():
+        check_head(spec, store, after_restore=after_restore)
         take_changes(spec, store)
     else:
         _load(spec, store, lesson())

@@ -76,12 +76,13 @@ def init(
 
 
 @command(
-    "campaign wait new dry_run json",
+    "campaign wait new after_restore dry_run json",
     wait=option("Wait for people's answers, or end and continue with the next run.", bool, True, "--wait/--no-wait"),
     new=flag("Begin a new campaign even if one of this name is beside it.", "--new"),
+    after_restore=flag("Go on from an older copy of the store: ask again what was asked since.", "--after-restore"),
     dry_run=flag("Tell what it will cost, by the real texts, and ask for nothing.", "--dry-run"),
 )
-def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> int | None:
+def run(*, campaign: str, wait: bool, new: bool, after_restore: bool, dry_run: bool, json: bool) -> int | None:
     """Start a campaign, or go on with it, to its goal. Stop it with Ctrl-C at any time.
 
     Example: ratewise run campaign.toml
@@ -100,11 +101,12 @@ def run(*, campaign: str, wait: bool, new: bool, dry_run: bool, json: bool) -> i
     opened = Campaign.open(campaign, patience=PATIENCE)
     known = len(opened.notes()) if opened.has_begun() else 0
     begins = new or _may_begin(opened, ask=not json)
-    digest = opened.begin_secretly(new=begins)
+    digest = opened.begin_secretly(new=begins, after_restore=after_restore)
     if digest is not None:
         print(f"ratewise: the seed is secret until the end; its SHA-256 is {digest}", file=sys.stderr, flush=True)
     with live(quiet=json) as progress, texts_in_lines(quiet=json), redirect_stdout(sys.stderr):
-        ended = opened.run(progress=progress, wait=wait, new=begins)  # what raters print is no part of the result
+        # what raters print is no part of the result
+        ended = opened.run(progress=progress, wait=wait, new=begins, after_restore=after_restore)
     with opened.look() as now:
         notes, beside = now.notes[known:], beside_the_numbers(now)
         text = as_text(look_parts(now, reason=ended.reason))

@@ -38,6 +38,7 @@ _CHANGES, _LOCKED = "ratewise.changes", "ratewise.locked"  # of a connection: of
 _ROWS = 5000  # items read at once
 _AT_ONCE = 10_000  # rows in one change
 _SHOWN = 40  # digits of a digest in a head: 160 bits
+_DIGEST = q.Query("SELECT digest FROM chain WHERE number = :number")
 _LAST = q.Query("SELECT number, digest FROM chain ORDER BY number DESC LIMIT 1")
 
 Change = list[Any]
@@ -186,6 +187,13 @@ def last(connection: sa.Connection) -> Entry:
     """The entry at the end, without its body; number 0 where there is none."""
     row = _LAST.first(connection)
     return START if row is None else Entry(row[0], "", row[1])
+
+
+def holds(connection: sa.Connection, head: str) -> bool:
+    """Whether the entry of a head is there."""
+    number, _, digits = head.partition("-")
+    row = _DIGEST.first(connection, number=int(number)) if number.isdecimal() else None
+    return number == "0" or (row is not None and bool(digits) and str(row[0]).startswith(digits))
 
 
 def entries(connection: sa.Connection) -> Iterator[Entry]:

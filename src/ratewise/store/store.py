@@ -197,6 +197,10 @@ class Store:
     def head(self) -> str:
         return self.read(chain.last).head
 
+    def holds(self, head: str) -> bool:
+        """Whether a head is one of this record."""
+        return self.read(chain.holds, head)
+
     # Taking part
 
     def enter(self) -> None:

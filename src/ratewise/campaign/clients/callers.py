@@ -33,7 +33,7 @@ from ratewise.raters.calling import Caller
 from ratewise.raters.kind import RaterSpec
 from ratewise.raters.protocol import Question
 from ratewise.store.money import shown, to_money, to_units
-from ratewise.store.queue import ANSWERED, Claim, Outcome
+from ratewise.store.queue import ANSWERED, MISSING, Claim, Outcome
 from ratewise.store.store import Store
 
 _LONGEST_BACKOFF = 60.0
@@ -247,6 +247,7 @@ class CallerClient:
     worker: int = field(init=False, default=0)
     health: dict[int, Health] = field(init=False)  # by step
     settled: int = field(init=False, default=0)  # questions that this process has brought to an end
+    _before: int = field(init=False)  # questions that had ended when the run began
     _keys: str = field(init=False)  # what idempotency keys begin with: never another campaign's
     _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
     _running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = field(init=False, default_factory=dict)
@@ -265,6 +266,7 @@ class CallerClient:
             )
             for step in spec.steps
         }  # fmt: skip
+        self._before = sum(counts.get(f"{step}:{end}", 0) for step in spec.steps for end in (ANSWERED, MISSING))
         self._sums = {step: Counter() for step in spec.steps}
         self._keys = f"{spec.name}-{self.store.meta('campaign') or ''}"
 
@@ -275,6 +277,11 @@ class CallerClient:
     @property
     def running(self) -> bool:
         return bool(self._running)
+
+    @property
+    def asked(self) -> int:
+        """Questions that were asked, before this run and in it."""
+        return self._before + self.settled + sum(map(len, self._running.values()))
 
     @property
     def waiting(self) -> bool:
