@@ -470,13 +470,18 @@ class Store:
             q.TAKE.change(connection, worker=worker, step=step, positions=positions)
             return sql.claims(connection, q.CLAIMS_AT, step=step, positions=positions)
 
-    def settle(self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False) -> list[Outcome]:
+    def settle(
+        self, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False, notes: Sequence[str] = ()
+    ) -> list[Outcome]:
         """Write answers down and pay; returns those to be asked again, by this process unless they are for anyone.
 
-        What others have settled already stays so.
+        What others have settled already stays so. The `notes` are kept with the answers, or neither is.
         """
         with self.writing() as connection:
-            return sql.settle(connection, outcomes, budget, for_anyone=for_anyone)
+            again = sql.settle(connection, outcomes, budget, for_anyone=for_anyone)
+            for text in notes:
+                self.note(text)
+        return again
 
     def give_up(self, reason: str) -> int:
         """Give up open questions that nobody has claimed, at no cost; returns how many there were."""

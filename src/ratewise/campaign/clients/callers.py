@@ -429,11 +429,8 @@ class CallerClient:
 
     def _settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Write answers down and pay, with a note of each dispute in the same transaction; those to be asked again."""
-        with self.store.writing():
-            again = self.store.settle(outcomes, self.budget)
-            for o in (o for o in outcomes if o.charged is not None):
-                self.store.note(disputed(self.spec, o))
-        return again
+        disputes = [disputed(self.spec, o) for o in outcomes if o.charged is not None]
+        return self.store.settle(outcomes, self.budget, notes=disputes)
 
     def _fact(self, step: int) -> str:
         return fact_name(self.spec.at(step).name, _STOPPED)
