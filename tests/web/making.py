@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from ratewise.campaign.campaign import Campaign
 from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
-from ratewise.web.live import Board
+from ratewise.web.live import LiveView
 from ratewise.web.server import Listening, Server, bind
 from ratewise.web.service import Door, Service
 
@@ -61,7 +61,7 @@ def service_of(campaign, *, run=True, door=None):
     with ExitStack() as held:
         desk = held.enter_context(campaign.labelling())
         look = held.enter_context(campaign.watch())
-        yield Service(desk, Accounts(desk.store), door or Door(hosts=("*",))), Board(look)
+        yield Service(desk, Accounts(desk.store), door or Door(hosts=("*",))), LiveView(look)
 
 
 class Visitor:

@@ -411,7 +411,7 @@ def interval_of(
         return None, "all contributions are equal, so their spread is unknown; give bounds and interval 'score'"
     if kind == "bootstrap":
         return bootstrap(s, how.level, resamples=how.resamples, rng=np.random.default_rng(how.seed)), None
-    return (student if kind == "t" else normal)(s, how.level), None
+    return {"t": student, "normal": normal}[kind](s, how.level), None
 
 
 def _anytime(delta: Floats, data: Ratings, how: EstimateOptions) -> Interval:

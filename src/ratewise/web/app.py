@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ratewise.errors import OutsideError, StoreError
 from ratewise.web import api, live, pages
-from ratewise.web.live import Board
+from ratewise.web.live import LiveView
 from ratewise.web.service import Door, RefusedError, Service
 
 # Nothing is loaded from elsewhere, nothing runs but our own files, and no page frames this one.
@@ -32,7 +32,7 @@ _ALWAYS = {
 _STATIC = "/static/"
 
 
-def make_app(service: Service, board: Board | None = None) -> Starlette:
+def make_app(service: Service, board: LiveView | None = None) -> Starlette:
     """The pages and the JSON of one campaign; with a board, the live view as well."""
     routes: list[BaseRoute] = [*pages.routes(service), *api.routes(service)]
     if board is not None:

@@ -30,7 +30,7 @@ _BEAT = 15  # looks without news after which the line is kept open by a comment
 
 
 @dataclass(slots=True)
-class Board:
+class LiveView:
     """The newest look; made anew only when the record has grown, whoever asks."""
 
     look: Callable[[], Snapshot]
@@ -137,7 +137,7 @@ def _slices(now: Snapshot, columns: list[str] | None = None) -> list[dict[str, A
 # Routes
 
 
-def routes(service: Service, board: Board) -> list[Route]:
+def routes(service: Service, board: LiveView) -> list[Route]:
     """The page, its JSON, and the stream behind it; admins only."""
     templates = Jinja2Templates(directory=HERE / "templates")
 
@@ -171,7 +171,7 @@ def routes(service: Service, board: Board) -> list[Route]:
     ]
 
 
-async def _stream(request: Request, board: Board, check: Callable[[], None]) -> AsyncIterator[str]:
+async def _stream(request: Request, board: LiveView, check: Callable[[], None]) -> AsyncIterator[str]:
     """News as they come, until the browser leaves or its session ends."""
     seen, quiet = "", 0
     while not board.closing.is_set() and not await request.is_disconnected():

@@ -19,7 +19,7 @@ from ratewise.errors import InputError, RatewiseError, StoreError
 from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.connections import SLOWEST, Connection, Listener, ProxiedConnection
-from ratewise.web.live import Board
+from ratewise.web.live import LiveView
 from ratewise.web.service import Door, Service
 
 PORT = 8765
@@ -93,7 +93,7 @@ def serve(
         desk = held.enter_context(campaign.labelling())
         look = held.enter_context(campaign.watch())
         service = Service(desk, Accounts(desk.store), door)
-        board = Board(look)
+        board = LiveView(look)
         server = Server(make_app(service, board), listening, board.closing)
         stop = threading.Event()
         beside = threading.Thread(

@@ -1,7 +1,7 @@
 """Raters who are not called and answer later: what the page, the sheets and the files of other tools share.
 
 A client hands out open questions as `Respondent.shown` lets people see them, reads each answer with `value`, and gives
-it to `settle`. Whoever answers in another way, by e-mail, say, needs no more than these.
+it to `settle`. Whoever answers in another way, by e-mail, say, needs these and a caller: `engine.py` or `campaign.py`.
 """
 
 from collections.abc import Mapping, Sequence
