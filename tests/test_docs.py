@@ -224,15 +224,19 @@ def test_the_figures_of_the_first_line_are_measured():
 def test_what_the_first_page_says_of_intervals_is_what_the_tables_say():
     """Least and greatest coverage, mean and largest width of the cells of rounds and campaigns."""
     text = (DOCS / "coverage-everyday.md").read_text(encoding="utf-8")
-    parts = re.findall(r"^## (?:Rounds|Campaigns).+?(?=^## )", text, re.MULTILINE | re.DOTALL)
+    parts = re.findall(r"^## (?:Rounds|Campaigns that).+?(?=^## )", text, re.MULTILINE | re.DOTALL)
     cell = re.compile(r"^\| [^|]+ \| ([\d.]+)% \|[^|]+\|[^|]+\| ([\d.]+) ", re.MULTILINE)
     held, width = zip(*(map(float, row) for part in parts for row in cell.findall(part)), strict=True)
-    named = re.findall(r"^\| (?:Rounds|Campaigns)[^|]+\| [\d,]+ \| (\d+) ", text, re.MULTILINE)
+    named = re.findall(r"^\| (?:Rounds|Campaigns that)[^|]+\| [\d,]+ \| (\d+) ", text, re.MULTILINE)
     assert len(held) == sum(map(int, named))
+    (coarse,) = re.findall(r"^## (Campaigns with judges .+?)(?=^## )", text, re.MULTILINE | re.DOTALL)
+    coarse_held = [float(row[0]) for row in cell.findall(coarse)]
     words = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"held {min(held)} to {max(held)} % of the time" in words
     assert f"were {sum(width) / len(width):.2f} times as wide" in words
     assert f"and {max(width)} times at most" in words
+    assert f"campaigns held {sum(coarse_held) / len(coarse_held):.1f} % on average" in words
+    assert f"{len(coarse_held)} kinds of them" in words
     beside = (DOCS / "everyday.md").read_text(encoding="utf-8")
     rare = [row.split(" | ") for row in re.findall(r"^\| 0\.985 \| 100 \| (.+) \|$", beside, re.MULTILINE)]
     named = re.search(r"^\| accuracy \| labels \| judge \| (.+) \|$", beside, re.MULTILINE)[1].split(" | ")

@@ -61,7 +61,7 @@ def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):
     leads, other = (f"{e.low:.4f} to {e.high:.4f}" for e in (final, wide))
     terminal = printed(text_of(status))
     for text, first, second in (
-        (terminal, leads, f"if you look every day  {other}"), (page, leads, f"if you look every day</td><td>{other}"),
+        (terminal, leads, f"if you look every day  {other}"), (page, leads, f"If you look every day</td><td>{other}"),
         (status._repr_html_(), leads, other),
     ):  # fmt: skip
         assert -1 < text.index(first) < text.index(second)

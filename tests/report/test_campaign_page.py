@@ -64,7 +64,7 @@ def test_it_says_when_by_which_seed_and_who_rated_at_what_price(done):
     said = plain(page)
     assert "<title>bot</title>" in page
     for words in (
-        "Date 15 November 2026, 23:05 UTC", "Seed of the draws 31", "Goal budget 150", "Items items.csv",
+        "Date 15 November 2026, 23:05 UTC", "Seed of the draws 31", "Goal budget 150", "Table items.csv",
         "judge a column of the table 0.01 predicts", "<b>Ann</b> a column of the table 1.5, at most 2 believed",
     ):  # fmt: skip
         assert words in said

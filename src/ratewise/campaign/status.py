@@ -87,20 +87,42 @@ class Status(Result):
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
         return f"{self.name}: {'; '.join(parts)}"
 
-    def document(self, *, running: bool | None = None) -> list[Part]:
-        """Where it stands; `running` says whether a process works on it, where that is known."""
-        states = {None: "not at its end", True: "running", False: "stopped; go on with `ratewise run`"}
-        state = self.ended or states[running]
-        rows: list[Fact] = [("campaign", f"{self.name}: {state}", "strong"), ("id", self.campaign, "quiet")]
-        rows += [] if self.waits_for is None else [("waits", self.waits_for, "warning")]
-        rows += [("judge", line, "warning") for line in self.servers]
+    def state(self, running: bool | None) -> str:
+        """How it ended, or whether a process works on it, where that is known."""
+        return self.ended or {None: "not at its end", True: "running"}.get(
+            running, "stopped; go on with `ratewise run`"
+        )
+
+    def so_far(self) -> list[Fact]:
+        """What is waited for, and money, items and ratings so far."""
         rounds = f"in {self.rounds:,} complete round{'' if self.rounds == 1 else 's'}"
-        rows += [("money", self._money()), ("items", f"{self.looked:,} of {self.pool:,} looked at, {rounds}")]
         asked = f", {self.pending:,} asked for" if self.pending else ""
         gone = f", {self.missing:,} will not come (counted at both ends of the scale)" if self.missing else ""
+        rows: list[Fact] = [] if self.waits_for is None else [("waits", self.waits_for, "warning")]
+        rows += [("judge", line, "warning") for line in self.servers]
+        rows += [("money", self._money()), ("items", f"{self.looked:,} of {self.pool:,} looked at, {rounds}")]
         rows.append(("strong ratings", f"{self.labels:,} in{asked}{gone}"))
         rows += [("failed calls", f"{self.failed_calls:,}, of all raters")] if self.failed_calls else []
-        rows += [("votes", line) for line in self.votes]
+        return rows + [("votes", line) for line in self.votes]
+
+    def other_intervals(self) -> list[Fact]:
+        """Those beside the one that leads, and what they are for."""
+        rows: list[Fact] = [] if self.for_looks is None else [(IF_YOU_LOOK, ends_of(self.for_looks))]
+        if self.lead is not None and self.ended is None and self.final is not None:
+            why = "if it ended now, and nobody stops it on what they see"
+            rows += [("final", ends_of(self.final)), ("", why, "quiet")]
+        if self.expected_se is not None and self.ended is None:
+            rows.append(("at the end", f"standard error of about {self.expected_se:.4f}"))
+        return rows
+
+    def document(self, *, running: bool | None = None) -> list[Part]:
+        """Where it stands; `running` says whether a process works on it, where that is known."""
+        rows: list[Fact] = [
+            ("campaign", f"{self.name}: {self.state(running)}", "strong"),
+            ("id", self.campaign, "quiet"),
+        ]
+        for row in self.so_far():
+            rows.append(("money", self._bar() + self._money()) if row[0] == "money" else row)
         if self.lead is None:
             rows.append(("estimate", "none before the first round is complete"))
         else:
@@ -108,21 +130,19 @@ class Status(Result):
                 ("estimate", f"{self.lead.value:.4f}", "strong"),
                 (f"{self.lead.level:.0%} interval", ends_of(self.lead), "strong"), ("", self.lead_words, "quiet"),
             ]  # fmt: skip
-        rows += [] if self.for_looks is None else [(IF_YOU_LOOK, ends_of(self.for_looks))]
-        if self.lead is not None and self.ended is None and self.final is not None:
-            why = "if it ended now, and nobody stops it on what they see"
-            rows += [("final", ends_of(self.final)), ("", why, "quiet")]
-        if self.expected_se is not None and self.ended is None:
-            rows.append(("at the end", f"standard error of about {self.expected_se:.4f}"))
-        return [FactTable(rows)]
+        return [FactTable(rows + self.other_intervals())]
+
+    def _bar(self) -> str:
+        if self.budget is None:
+            return ""
+        filled = round(min(float((self.spent + self.reserved) / self.budget), 1.0) * _BAR)
+        return "█" * filled + "░" * (_BAR - filled) + " "
 
     def _money(self) -> str:
         if self.budget is None or self.left is None:
             return f"{amount(self.spent)} spent, {amount(self.reserved)} promised; no limit"
-        filled = round(min(float((self.spent + self.reserved) / self.budget), 1.0) * _BAR)
         promised = f", {amount(self.reserved)} promised" if self.reserved else ""
-        bar = "█" * filled + "░" * (_BAR - filled)
-        return f"{bar} {amount(self.spent)} of {amount(self.budget)} spent{promised}, {amount(self.left)} left"
+        return f"{amount(self.spent)} of {amount(self.budget)} spent{promised}, {amount(self.left)} left"
 
     def to_dict(self) -> dict[str, Any]:
         return fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}

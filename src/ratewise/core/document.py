@@ -165,7 +165,7 @@ def _html(part: Part) -> str:
         case Picture(svg, words):
             return _html_picture(svg(), words)
         case FactTable(rows):
-            return _html_table("", (_html_cells((name, text)) for name, text, *_ in rows))
+            return _html_table("", (_html_cells((name, text), " class=fact") for name, text, *_ in rows))
         case DataTable(columns):
             kept = [k for k, column in enumerate(columns) if column.kind != "bar"]
             head = "".join(f"<th>{html.escape(columns[k].title)}</th>" for k in kept)

@@ -14,6 +14,7 @@ from ratewise.core.document import (
     Code,
     Column,
     DataTable,
+    Fact,
     FactTable,
     Heading,
     Part,
@@ -75,7 +76,6 @@ def report(
     return [
         Heading(now.status.name, 1), Sentence(words.plain_answer(now), "answer"),
         *([Sentence("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
-        *now.status.document(running=now.is_running),
         _facts(now, datetime.now(UTC) if made is None else made),
         *_raters(now), *_rounds(now, truth),
         *_titled("What was saved", [Sentence(line) for line in words.savings(now)]),
@@ -114,10 +114,14 @@ def _facts(now: Snapshot, made: datetime) -> FactTable:
     goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
     goals += [f"±{goal.within:g}"] if goal.within is not None else []
     rating = scale.kind + (f", {scale.low:g} to {scale.high:g}" if scale.kind in {"likert", "score"} else "")
+    status = now.status
+    interval: list[Fact] = [] if status.lead is None else [("Interval", status.lead_words), *status.other_intervals()]
+    told = [("Campaign", status.state(now.is_running)), *status.so_far(), *interval]
     return FactTable([
-        ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Items", spec.items.table), ("Goal", " or ".join(goals)),
+        *((name.capitalize(), text) for name, text, *_ in told),
+        ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Table", spec.items.table), ("Goal", " or ".join(goals)),
         ("Rating", rating), ("Seed of the draws", f"{spec.seed}" if isinstance(spec.seed, int) else "kept secret"),
-        ("Campaign", now.status.campaign),
+        ("Id", status.campaign),
     ])  # fmt: skip
 
 

@@ -21,7 +21,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   margin: 2rem auto; padding: 0 1rem; overflow-wrap: break-word; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { padding: .3rem .6rem; text-align: right; vertical-align: top; }
-th:first-child, td:first-child, td.text { text-align: left; } tr { border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child, td.text, .fact td { text-align: left; } tr { border-bottom: 1px solid var(--line); }
 tr.above { border: 0; } td.text { padding-top: 0; opacity: .75; }
 .taken { color: var(--good); font-weight: 600; } .big { font-size: 1.6rem; }
 .note { color: var(--note); } svg { max-width: 100%; height: auto; }
