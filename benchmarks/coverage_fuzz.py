@@ -1391,7 +1391,7 @@ class Campaign(Door):
             if at.size == 0:
                 return []
             start = Start(s["start"], int(at.size), float(h[at].mean()), s["estimand"])
-            order = np.argsort(start.group(old), kind="stable")
+            order = start.order(old, np.arange(N))
             R = [x[order] for x in R]
             old = old[order]
             feats = None if feats is None else feats[order]
