@@ -146,3 +146,15 @@ def test_weighted_by_hand_and_equal_weights():
         estimate_weighted(g, h, q, -w)
     with pytest.raises(InputError, match="no score interval"):
         estimate_weighted(g, h, q, w, interval="score")
+
+
+def test_the_value_is_kept_to_the_scale_as_the_ends_are():
+    """A judge that is too strict: the unbiased mean of labels that are all 1 lies above 1."""
+    rng = np.random.default_rng(3)
+    weak, rates = rng.uniform(0.2, 0.6, 400), np.full(400, 0.1)
+    asked = np.arange(400) % 8 == 0
+    strata = np.where(np.arange(400) % 16 < 8, "a", "b")
+    sizes = {"a": 200, "b": 200}
+    found = estimate_stratified(weak, np.where(asked, 1.0, np.nan), rates, strata, sizes=sizes, method="difference")
+    assert found.contributions.mean() > 1
+    assert found.low <= found.value <= found.high <= 1

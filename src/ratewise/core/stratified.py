@@ -221,7 +221,8 @@ def _stratified(data: Ratings, groups: _Groups, how: EstimateOptions) -> Estimat
         notes.append("the spread of the strong ratings is unknown; get more of them")
     strong = data.strong[data.labelled]
     return Estimate(
-        value=value, seen=(float(strong.min()), float(strong.max())),
+        value=value if how.interval != "score" or ends is None else min(max(value, ends[0]), ends[1]),
+        seen=(float(strong.min()), float(strong.max())),
         bounds=(0.0, 1.0) if how.bounds is None and how.interval == "score" else how.bounds,
         standard_error=math.sqrt(total) if known else None, interval=ends, level=how.level,
         items=data.items, labels=data.labels, method=f"stratified {method}", interval_method=how.interval,
