@@ -1,15 +1,14 @@
 """Kinds of raters: each tells all that campaigns must know of it, and a new one is a record in one dictionary."""
 
 import asyncio
-from typing import Annotated
 
 import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.spec.read import spec_of
 from ratewise.errors import InputError, SpecError
-from ratewise.raters.keys import Text, TomlKey, keys_of
-from ratewise.raters.kind import Batch, RaterPlace, RaterSpec
+from ratewise.raters.keys import Text, key, keys_of
+from ratewise.raters.kind import RaterPlace, RaterSpec, batch
 from ratewise.raters.kinds import KINDS, rater_keys
 from ratewise.raters.protocol import Answer, Question
 
@@ -32,14 +31,11 @@ price = "1"
 
 
 class LengthSettings(RaterSpec):
-    batch: Batch = 3
-    of: Annotated[
-        Text,
-        TomlKey(
-            "the name of a column, as text", 'of = "answer"', "how long a text is",
-            fixed="the ratings so far are of the old column",
-        ),
-    ]  # fmt: skip
+    batch: int = batch(3)
+    of: Text = key(
+        ..., "how long a text is", must_be="the name of a column, as text", example='"answer"',
+        fixed="the ratings so far are of the old column",
+    )  # fmt: skip
 
     def make(self, place):
         return LengthRater(self.of)

@@ -1,24 +1,18 @@
 """A rating that is already there: a column of the table."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from ratewise.raters.keys import A_COLUMN, Text, TomlKey
-from ratewise.raters.kind import Batch, RaterPlace, RaterSpec, Reread
+from ratewise.raters.keys import A_COLUMN, Text, key
+from ratewise.raters.kind import OLD_ONE, RaterPlace, RaterSpec, Reread, batch
 from ratewise.raters.protocol import Answer, Question, Rater
 
 
 class ColumnSettings(RaterSpec):
     """Kind "column"."""
 
-    batch: Batch = 2000
-    column: Annotated[
-        Text,
-        TomlKey(
-            A_COLUMN, 'column = "judge"', "ratings that are in the table already",
-            fixed="the ratings so far came from the old one",
-        ),
-    ]  # fmt: skip
+    batch: int = batch(2000)
+    column: Text = key(..., "ratings that are in the table already", must_be=A_COLUMN, example='"judge"', fixed=OLD_ONE)
 
     is_written: ClassVar[bool] = True
 

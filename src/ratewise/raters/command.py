@@ -22,8 +22,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
-from ratewise.raters.kind import Batch, RaterPlace, RaterSpec
+from ratewise.raters.keys import STILL_THE_SAME, hint, key
+from ratewise.raters.kind import RaterPlace, RaterSpec, batch
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, question_line, read_object, read_reply
 from ratewise.raters.text import one_line, short
 
@@ -51,14 +51,12 @@ def _words(value: object) -> object:
 class CommandSettings(RaterSpec):
     """Kind "command"."""
 
-    batch: Batch = 16
-    command: Annotated[
-        str | tuple[str, ...], BeforeValidator(_words),
-        TomlKey(
-            'the words of a command, such as ["python", "judge.py"]', 'command = ["python", "judge.py"]',
-            "a program that reads and writes JSON lines", note=STILL_THE_SAME,
-        ),
-    ]  # fmt: skip
+    batch: int = batch(16)
+    command: Annotated[str | tuple[str, ...], BeforeValidator(_words)] = key(
+        ..., "a program that reads and writes JSON lines",
+        must_be='the words of a command, such as ["python", "judge.py"]', example='["python", "judge.py"]',
+        note=STILL_THE_SAME,
+    )  # fmt: skip
 
     def make(self, place: RaterPlace) -> Rater:
         return CommandRater(self.command, folder=place.folder, processes=self.concurrency)

@@ -2,13 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated
+from functools import cache
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
-from pydantic_core import PydanticCustomError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from ratewise.raters.text import one_line
 
@@ -21,7 +24,7 @@ _AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class TomlKey:
-    """All that is said of one key beside its type: the metadata of a field of a `TomlTable`."""
+    """All that is said of one key beside its type."""
 
     expected: str  # what the value must be
     example: str = ""  # a line to write
@@ -37,9 +40,48 @@ class TomlTable(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-def keys_of(table: type[BaseModel]) -> dict[str, TomlKey]:
+def key(
+    default: Any = ..., what: str = "", *, must_be: str = "", example: str = "", fixed: str = "", note: str = "",
+    **limits: float | str,
+) -> Any:  # fmt: skip
+    """A key of a table; `limits` are those of pydantic's fields.
+
+    `must_be` is for what its type and limits do not say, and the `example` is a value, where the default is none.
+    """
+    said = {"expected": must_be, "example": example, "what": what, "fixed": fixed, "note": note}
+    more: dict[str, Any] = {**limits, "json_schema_extra": said}
+    return Field(default, **more)
+
+
+@cache
+def keys_of(table: type[BaseModel]) -> Mapping[str, TomlKey]:
     """What is said of each key of a table."""
-    return {name: one for name, field in table.model_fields.items() for one in field.metadata if type(one) is TomlKey}
+    fields = {name: field for name, field in table.model_fields.items() if isinstance(field.json_schema_extra, dict)}
+    return MappingProxyType({name: _said(name, field) for name, field in fields.items()})
+
+
+def _said(name: str, field: FieldInfo) -> TomlKey:
+    said: Any = field.json_schema_extra
+    is_union = get_origin(field.annotation) in (Union, UnionType)
+    kind: Any = get_args(field.annotation)[0] if is_union else field.annotation
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    example = said["example"]
+    if not example and field.default not in (PydanticUndefined, None, ()):
+        example = json.dumps(field.default)
+    must_be = said["expected"] or ("one of " + ", ".join(map(quoted, choices)) if choices else _number(kind, field))
+    if example and said["expected"] not in ("a table", "a list"):
+        example = f"{name} = {example}"
+    return TomlKey(must_be, example, said["what"], said["fixed"], said["note"], choices)
+
+
+def _number(kind: object, field: FieldInfo) -> str:
+    """What a number must be, by its limits."""
+    ends = {end: getattr(one, end) for one in field.metadata for end in ("ge", "gt", "le", "lt") if hasattr(one, end)}
+    said = [f"{ends[end]:,}" if kind is int else f"{ends[end]:g}" for end in ("ge", "gt", "le", "lt") if end in ends]
+    if not said:
+        return "true or false" if kind is bool else "a legal value"
+    between = f"between {' and '.join(said)}" if "lt" in ends else f"from {' to '.join(said)}"
+    return f"{'a whole number' if kind is int else 'a number'} {between if len(said) > 1 else f'above {said[0]}'}"
 
 
 def hint(sentence: str) -> PydanticCustomError:
@@ -57,11 +99,6 @@ def either(words: Iterable[str]) -> str:
     """Words for a sentence: "a", "b" or "c"."""
     *most, last = map(quoted, words)
     return f"{', '.join(most)} or {last}" if most else last
-
-
-def one_of(choices: tuple[str, ...], example: str = "", what: str = "", fixed: str = "") -> TomlKey:
-    """A key that takes one of a few words."""
-    return TomlKey("one of " + ", ".join(map(quoted, choices)), example, what, fixed, choices=choices)
 
 
 def _not_blank(value: str) -> str:
@@ -113,7 +150,5 @@ Name = Annotated[str, AfterValidator(_printable)]
 Texts = tuple[Text, ...]
 Money = Annotated[Decimal, BeforeValidator(_amount), PlainSerializer(plain, return_type=str, when_used="json")]
 Price = Annotated[Money, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT)]
 A_TIME = f"a number of seconds above 0, at most {LONGEST_WAIT:,.0f}"

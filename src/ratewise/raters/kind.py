@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal, Self
 
 from ratewise.judges.client import PATIENCE
 from ratewise.judges.judge import Memory
@@ -19,13 +17,11 @@ from ratewise.raters.keys import (
     LONGEST_WAIT,
     PRICE,
     Name,
-    Positive,
     Price,
     Seconds,
     Text,
-    TomlKey,
     TomlTable,
-    one_of,
+    key,
 )
 from ratewise.raters.protocol import Rater
 from ratewise.raters.text import words_of
@@ -33,8 +29,12 @@ from ratewise.raters.text import words_of
 _MOST = 1000  # calls at once, and attempts
 _LARGEST_BATCH = 1_000_000
 _PAID = "ratings were chosen and paid for at the old price"
-Count = Annotated[int, Field(ge=1, le=_MOST), TomlKey(f"a whole number from 1 to {_MOST:,}")]
-Batch = Annotated[int, Field(ge=1, le=_LARGEST_BATCH), TomlKey(f"a whole number from 1 to {_LARGEST_BATCH:,}")]
+OLD_ONE = "the ratings so far came from the old one"
+
+
+def batch(usual: int) -> Any:
+    """The key for how many questions go into one call."""
+    return key(usual, ge=1, le=_LARGEST_BATCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +72,20 @@ class RaterSpec(TomlTable):
     is None, and so are `max_price` and `failed_price` unless they are given.
     """
 
-    name: Annotated[Name, TomlKey("a name, as text", 'name = "judge"')]
-    kind: Annotated[str, TomlKey("a kind of rater", fixed="the ratings so far came from the old one")]
-    price: Annotated[Price | None, TomlKey(PRICE, fixed=_PAID)] = None
-    price_column: Annotated[Text | None, TomlKey(A_COLUMN, fixed=_PAID)] = None
-    max_price: Annotated[Price | None, TomlKey(PRICE, fixed="ratings were chosen by what they could cost")] = None
-    failed_price: Annotated[Price | None, TomlKey(PRICE)] = None
-    concurrency: Count = 1
-    batch: Batch = 1
-    timeout: Annotated[Seconds, TomlKey(A_TIME)] = 60.0
-    attempts: Count = 3
-    backoff: Annotated[
-        float, Field(ge=0, le=LONGEST_WAIT), TomlKey(f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
-    ] = 1.0
-    patience: Annotated[Seconds, TomlKey(A_TIME)] = PATIENCE
-    per_minute: Annotated[Positive | None, TomlKey("a number above 0")] = None
-    lost_calls: Annotated[Literal["ask again", "count as paid"], one_of(("ask again", "count as paid"))] = "ask again"
+    name: Name = key(must_be="a name, as text", example='"judge"')
+    kind: str = key(must_be="a kind of rater", fixed=OLD_ONE)
+    price: Price | None = key(None, must_be=PRICE, fixed=_PAID)
+    price_column: Text | None = key(None, must_be=A_COLUMN, fixed=_PAID)
+    max_price: Price | None = key(None, must_be=PRICE, fixed="ratings were chosen by what they could cost")
+    failed_price: Price | None = key(None, must_be=PRICE)
+    concurrency: int = key(1, ge=1, le=_MOST)
+    batch: int = batch(1)
+    timeout: Seconds = key(60.0, must_be=A_TIME)
+    attempts: int = key(3, ge=1, le=_MOST)
+    backoff: float = key(1.0, ge=0, le=LONGEST_WAIT, must_be=f"a number of seconds from 0 to {LONGEST_WAIT:,.0f}")
+    patience: Seconds = key(PATIENCE, must_be=A_TIME)
+    per_minute: float | None = key(None, gt=0)
+    lost_calls: Literal["ask again", "count as paid"] = key("ask again")
 
     own_limits: ClassVar[bool] = False  # whether it keeps its timeout and its calls a minute itself
     quotes: ClassVar[bool] = False  # whether prices come from the items' texts where the TOML gives none

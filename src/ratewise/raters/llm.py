@@ -15,7 +15,7 @@ from ratewise.judges.prices import PARTS, TokenPrices, given_prices, listed_pric
 from ratewise.judges.prompt import LONGEST, JudgeSpec, columns_read
 from ratewise.judges.template import KINDS, load
 from ratewise.judges.verdicts import Verdicts
-from ratewise.raters.keys import A_COLUMN, COLUMNS, STILL_THE_SAME, Money, Positive, Text, Texts, TomlKey, hint, one_of
+from ratewise.raters.keys import A_COLUMN, COLUMNS, STILL_THE_SAME, Money, Text, Texts, hint, key
 from ratewise.raters.kind import Quote, RaterPlace, RaterSpec
 from ratewise.raters.protocol import Answer, Failure, Question, Rater
 
@@ -60,90 +60,50 @@ _Part = Literal["input", "output", "cached", "call"]
 class LlmSettings(RaterSpec):
     """Kind "llm"."""
 
-    model: Annotated[
-        Text, AfterValidator(_model),
-        TomlKey("the name of a model, as text", 'model = "small-judge"', "a language model", fixed=_JUDGED),
-    ]  # fmt: skip
-    base_url: Annotated[
-        Text, AfterValidator(_address),
-        TomlKey(
-            "the address of an endpoint", 'base_url = "http://127.0.0.1:8000/v1"', "any OpenAI-compatible endpoint",
-            note=STILL_THE_SAME,
-        ),
-    ]  # fmt: skip
-    key_env: Annotated[
-        Annotated[str, AfterValidator(_variable)] | None,
-        TomlKey(
-            "the name of an environment variable", 'key_env = "OPENAI_API_KEY"',
-            "the variable that holds the key; the key itself stands in no file",
-        ),
-    ] = None  # fmt: skip
-    judge: Annotated[
-        Text,
-        TomlKey(
-            f"one of {', '.join(KINDS)}, or the path of a template", 'judge = "binary"',
-            "binary | likert | score | pairwise, or a template of your own", fixed=_JUDGED,
-        ),
-    ]  # fmt: skip
-    criterion: Annotated[
-        Text, TomlKey("what is judged, in a sentence", 'criterion = "It is correct."', "what is judged", fixed=_JUDGED)
-    ] = "The answer is correct."
-    show: Annotated[
-        Texts, TomlKey(COLUMNS, 'show = ["question", "answer"]', "the columns that it sees", fixed=_JUDGED)
-    ] = ()
-    a: Annotated[
-        Text | None, TomlKey(A_COLUMN, 'a = "answer_a"', "of pairwise: the column of one answer", fixed=_JUDGED)
-    ] = None
-    b: Annotated[
-        Text | None, TomlKey(A_COLUMN, 'b = "answer_b"', "of pairwise: the column of the other one", fixed=_JUDGED)
-    ] = None
-    samples: Annotated[
-        int, Field(ge=1, le=100),
-        TomlKey(
-            "a whole number from 1 to 100", "samples = 1", "times that it is asked; of pairwise: in each order",
-            fixed=_JUDGED,
-        ),
-    ] = 1  # fmt: skip
-    probability: Annotated[Wish, one_of(WISHES, 'probability = "auto"', " | ".join(WISHES), _JUDGED)] = "auto"
-    structured: Annotated[
-        bool,
-        TomlKey(
-            "true or false", "structured = true",
-            "whether the server is asked to enforce the form of answers; false: never",
-        ),
-    ] = True  # fmt: skip
-    prices: Annotated[
-        Annotated[dict[_Part, Annotated[Money, Field(ge=0, lt=1_000_000)]], BeforeValidator(_parts)] | None,
-        TomlKey(
-            'prices per million tokens, such as { input = "0.15", output = "0.60" }',
-            'prices = { input = "0.15", output = "0.60" }', "per million tokens; default: a dated price list",
-            fixed="ratings were chosen and paid for by them",
-        ),
-    ] = None  # fmt: skip
-    tokens_per_minute: Annotated[
-        Positive | None, TomlKey("a number above 0", "tokens_per_minute = 200000", "the service's limit")
-    ] = None
-    max_tokens: Annotated[
-        Annotated[int, Field(ge=1, le=1_000_000)] | None,
-        TomlKey(
-            "a whole number from 1 to 1,000,000", "max_tokens = 32", "of one answer; default: the template's",
-            fixed=_JUDGED,
-        ),
-    ] = None  # fmt: skip
-    temperature: Annotated[
-        Annotated[float, Field(ge=0, le=2)] | None,
-        TomlKey(
-            "a number from 0 to 2", "temperature = 0", "default: 0 for one sample, else the model's own",
-            fixed=_JUDGED,
-        ),
-    ] = None  # fmt: skip
-    longest: Annotated[
-        int, Field(ge=100, le=10_000_000),
-        TomlKey(
-            "a whole number from 100 to 10,000,000", "longest = 20000",
-            "characters of a cell; more is cut, with a note to the judge", fixed=_JUDGED,
-        ),
-    ] = LONGEST  # fmt: skip
+    model: Annotated[Text, AfterValidator(_model)] = key(
+        ..., "a language model", must_be="the name of a model, as text", example='"small-judge"', fixed=_JUDGED
+    )
+    base_url: Annotated[Text, AfterValidator(_address)] = key(
+        ..., "any OpenAI-compatible endpoint", must_be="the address of an endpoint", example='"http://127.0.0.1:8000/v1"',
+        note=STILL_THE_SAME,
+    )  # fmt: skip
+    key_env: Annotated[str, AfterValidator(_variable)] | None = key(
+        None, "the variable that holds the key; the key itself stands in no file",
+        must_be="the name of an environment variable", example='"OPENAI_API_KEY"',
+    )  # fmt: skip
+    judge: Text = key(
+        ..., "binary | likert | score | pairwise, or a template of your own",
+        must_be=f"one of {', '.join(KINDS)}, or the path of a template", example='"binary"', fixed=_JUDGED,
+    )  # fmt: skip
+    criterion: Text = key(
+        "The answer is correct.", "what is judged", must_be="what is judged, in a sentence", example='"It is correct."',
+        fixed=_JUDGED,
+    )  # fmt: skip
+    show: Texts = key((), "the columns that it sees", must_be=COLUMNS, example='["question", "answer"]', fixed=_JUDGED)
+    a: Text | None = key(
+        None, "of pairwise: the column of one answer", must_be=A_COLUMN, example='"answer_a"', fixed=_JUDGED
+    )
+    b: Text | None = key(
+        None, "of pairwise: the column of the other one", must_be=A_COLUMN, example='"answer_b"', fixed=_JUDGED
+    )
+    samples: int = key(1, "times that it is asked; of pairwise: in each order", ge=1, le=100, fixed=_JUDGED)
+    probability: Wish = key("auto", " | ".join(WISHES), fixed=_JUDGED)
+    structured: bool = key(True, "whether the server is asked to enforce the form of answers; false: never")
+    prices: Annotated[dict[_Part, Annotated[Money, Field(ge=0, lt=1_000_000)]], BeforeValidator(_parts)] | None = key(
+        None, "per million tokens; default: a dated price list",
+        must_be='prices per million tokens, such as { input = "0.15", output = "0.60" }',
+        example='{ input = "0.15", output = "0.60" }', fixed="ratings were chosen and paid for by them",
+    )  # fmt: skip
+    tokens_per_minute: float | None = key(None, "the service's limit", gt=0, example="200000")
+    max_tokens: int | None = key(
+        None, "of one answer; default: the template's", ge=1, le=1_000_000, example="32", fixed=_JUDGED
+    )
+    temperature: float | None = key(
+        None, "default: 0 for one sample, else the model's own", ge=0, le=2, example="0", fixed=_JUDGED
+    )
+    longest: int = key(
+        LONGEST, "characters of a cell; more is cut, with a note to the judge", ge=100, le=10_000_000, fixed=_JUDGED
+    )
 
     own_limits: ClassVar[bool] = True
     quotes: ClassVar[bool] = True

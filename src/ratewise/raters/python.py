@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from ratewise.errors import InputError
-from ratewise.raters.keys import STILL_THE_SAME, TomlKey, hint
+from ratewise.raters.keys import STILL_THE_SAME, hint, key
 from ratewise.raters.kind import RaterPlace, RaterSpec, module_file
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 from ratewise.raters.text import safe_reason, secrets_of
@@ -35,13 +35,10 @@ def _import_path(value: str) -> str:
 class PythonSettings(RaterSpec):
     """Kind "python"."""
 
-    function: Annotated[
-        str, AfterValidator(_import_path),
-        TomlKey(
-            'text such as "my_raters:judge"', 'function = "my_raters:judge"',
-            "a function in my_raters.py that takes an item and returns its rating", note=STILL_THE_SAME,
-        ),
-    ]  # fmt: skip
+    function: Annotated[str, AfterValidator(_import_path)] = key(
+        ..., "a function in my_raters.py that takes an item and returns its rating",
+        must_be='text such as "my_raters:judge"', example='"my_raters:judge"', note=STILL_THE_SAME,
+    )  # fmt: skip
 
     def make(self, place: RaterPlace) -> Rater:
         return PythonRater(self.function, folder=place.folder)

@@ -6,10 +6,10 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from ratewise.errors import InputError
-from ratewise.raters.keys import STILL_THE_SAME, Text, TomlKey
+from ratewise.raters.keys import STILL_THE_SAME, Text, key
 from ratewise.raters.kind import RaterPlace, RaterSpec, Reread
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, not_asked, read_object, read_reply
 from ratewise.raters.text import short
@@ -18,13 +18,10 @@ from ratewise.raters.text import short
 class RecordedSettings(RaterSpec):
     """Kind "recorded"."""
 
-    file: Annotated[
-        Text,
-        TomlKey(
-            "the path of a file, as text", 'file = "answers.jsonl"', "answers that were recorded before",
-            note=STILL_THE_SAME,
-        ),
-    ]  # fmt: skip
+    file: Text = key(
+        ..., "answers that were recorded before", must_be="the path of a file, as text", example='"answers.jsonl"',
+        note=STILL_THE_SAME,
+    )  # fmt: skip
 
     is_written: ClassVar[bool] = True
 

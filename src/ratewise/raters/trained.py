@@ -5,15 +5,13 @@ import time
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from ratewise.errors import InputError
 from ratewise.learn.networks import Network, check_folder
 from ratewise.learn.rater_folder import CARD, SETTINGS, TrainedOn, read_settings
-from ratewise.raters.keys import Money, Text, TomlKey, one_of
-from ratewise.raters.kind import Batch, Knows, RaterPlace, RaterSpec
+from ratewise.raters.keys import Money, Text, key
+from ratewise.raters.kind import OLD_ONE, Knows, RaterPlace, RaterSpec, batch
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, failure_from
 
 _DEAREST = 1_000_000  # an hour
@@ -24,24 +22,16 @@ _PLACES = Decimal("1e-12")  # of a price by the time that it took
 class TrainedSettings(RaterSpec):
     """Kind "trained"."""
 
-    batch: Batch = 64
-    path: Annotated[
-        Text,
-        TomlKey(
-            "the folder that ratewise train has written, as text", 'path = "judge/"',
-            "the folder that ratewise train has written", fixed="the ratings so far came from the old one",
-        ),
-    ]  # fmt: skip
-    per_hour: Annotated[
-        Annotated[Money, Field(gt=0, lt=_DEAREST)] | None,
-        TomlKey(
-            f'an amount above 0 and below {_DEAREST:,}, such as "2.50"', 'per_hour = "2.50"',
-            "of its machine; price is then what to expect",
-        ),
-    ] = None  # fmt: skip
-    device: Annotated[
-        Literal["auto", "cpu", "cuda"], one_of(("auto", "cpu", "cuda"), 'device = "auto"', "auto | cpu | cuda")
-    ] = "auto"
+    batch: int = batch(64)
+    path: Text = key(
+        ..., "the folder that ratewise train has written", example='"judge/"', fixed=OLD_ONE,
+        must_be="the folder that ratewise train has written, as text",
+    )  # fmt: skip
+    per_hour: Money | None = key(
+        None, "of its machine; price is then what to expect", gt=0, lt=_DEAREST,
+        must_be=f'an amount above 0 and below {_DEAREST:,}, such as "2.50"', example='"2.50"',
+    )  # fmt: skip
+    device: Literal["auto", "cpu", "cuda"] = key("auto", "auto | cpu | cuda")
 
     def make(self, place: RaterPlace) -> Rater:
         return TrainedRater(self, place)

@@ -4,28 +4,27 @@ import re
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny
 
-from ratewise.core.names import ESTIMANDS, Estimand
+from ratewise.core.names import Estimand
 from ratewise.learn.embeddings import Kind as LearnerKind
 from ratewise.learn.embeddings import Learner
 from ratewise.questions.goal import target_of
 from ratewise.raters.keys import (
     A_COLUMN,
+    COLUMNS,
     DECIMALS,
     LARGEST_AMOUNT,
     PRICE,
     Money,
-    Positive,
     Price,
     Text,
     Texts,
-    TomlKey,
     TomlTable,
     hint,
-    one_of,
+    key,
     plain,
 )
 from ratewise.raters.kind import RaterSpec
@@ -41,9 +40,10 @@ CampaignMethod = Literal["auto", "base"]
 
 _DRAWN = "items were drawn from the table as it was"
 _ORDERED = "items were put into their order by it"
-_Bound = Annotated[Annotated[float, Field(ge=-LARGEST, le=LARGEST)] | None, TomlKey(
-    f"a number from -{LARGEST:g} to {LARGEST:g}"
-)]  # fmt: skip
+
+
+def _bound() -> Any:
+    return key(None, ge=-LARGEST, le=LARGEST)
 
 
 def _moment(value: object) -> datetime:
@@ -61,30 +61,26 @@ def _moment(value: object) -> datetime:
 class ItemsSpec(TomlTable):
     """[items]: the table of what is rated, and which of its columns are used."""
 
-    table: Annotated[Text, TomlKey("the path of a table, as text", 'table = "items.csv"', fixed=_DRAWN)]
-    format: Annotated[Text | None, TomlKey('the format of the table, as text, such as "inspect_ai"', fixed=_DRAWN)] = (
-        None
-    )
-    at_most: Annotated[
-        Annotated[int, Field(ge=100)] | None, TomlKey("a whole number of items from 100 on", fixed=_DRAWN)
-    ] = None
-    id: Annotated[Text | None, TomlKey(A_COLUMN, fixed=_DRAWN)] = None
-    features: Annotated[Texts, TomlKey('a list of names of columns, such as ["length", "topic"]', fixed=_DRAWN)] = ()
-    text: Annotated[Texts, TomlKey('a list of names of columns, such as ["question", "answer"]', fixed=_DRAWN)] = ()
-    uncertainty: Annotated[Text | None, TomlKey(A_COLUMN, fixed=_DRAWN)] = None
-    clusters: Annotated[Text | None, TomlKey(A_COLUMN, fixed=_DRAWN)] = None
+    table: Text = key(must_be="the path of a table, as text", example='"items.csv"', fixed=_DRAWN)
+    format: Text | None = key(None, must_be='the format of the table, as text, such as "inspect_ai"', fixed=_DRAWN)
+    at_most: int | None = key(None, ge=100, must_be="a whole number of items from 100 on", fixed=_DRAWN)
+    id: Text | None = key(None, must_be=A_COLUMN, fixed=_DRAWN)
+    features: Texts = key((), must_be='a list of names of columns, such as ["length", "topic"]', fixed=_DRAWN)
+    text: Texts = key((), must_be=COLUMNS, fixed=_DRAWN)
+    uncertainty: Text | None = key(None, must_be=A_COLUMN, fixed=_DRAWN)
+    clusters: Text | None = key(None, must_be=A_COLUMN, fixed=_DRAWN)
 
 
 class LearnerSpec(TomlTable):
     """[learner]: how the texts of [items] become numbers to learn from."""
 
-    kind: Annotated[LearnerKind, one_of(get_args(LearnerKind))] = "words"
-    model: Annotated[Text | None, TomlKey("the path or name of an embedding model, as text")] = None
-    base_url: Annotated[Text | None, TomlKey("the address of an OpenAI-compatible endpoint, as text")] = None
-    key_env: Annotated[Text | None, TomlKey("the name of an environment variable, as text")] = None
-    token_price: Annotated[Price | None, TomlKey(PRICE)] = None  # of a million tokens
-    refit: Annotated[Refitting | None, one_of(get_args(Refitting))] = None  # train on the labels of closed rounds
-    init: Annotated[Text | None, TomlKey("the path or name of a model to start training from, as text")] = None
+    kind: LearnerKind = key("words")
+    model: Text | None = key(None, must_be="the path or name of an embedding model, as text")
+    base_url: Text | None = key(None, must_be="the address of an OpenAI-compatible endpoint, as text")
+    key_env: Text | None = key(None, must_be="the name of an environment variable, as text")
+    token_price: Price | None = key(None, must_be=PRICE)  # of a million tokens
+    refit: Refitting | None = key(None)  # train on the labels of closed rounds
+    init: Text | None = key(None, must_be="the path or name of a model to start training from, as text")
 
     @property
     def learner(self) -> Learner:
@@ -95,49 +91,45 @@ class LearnerSpec(TomlTable):
 class Goal(TomlTable):
     """[goal]: when to stop; at least one of `budget`, `target_se` and `within` is there, the deadline is in UTC."""
 
-    budget: Annotated[
-        Annotated[Money, Field(gt=0)] | None,
-        TomlKey(f"an amount above 0 and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"),
-    ] = None
-    target_se: Annotated[Positive | None, TomlKey("a number above 0")] = None
-    within: Annotated[Positive | None, TomlKey("a number above 0")] = None  # half-width of the interval
-    deadline: Annotated[
-        Annotated[datetime, BeforeValidator(_moment)] | None,
-        TomlKey("a date-time, such as 2026-12-01T18:00:00Z"),
-    ] = None
-    unanswered: Annotated[Unanswered | None, one_of(get_args(Unanswered))] = None  # "keep open"
+    budget: Money | None = key(
+        None, gt=0, must_be=f"an amount above 0 and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"
+    )
+    target_se: float | None = key(None, gt=0)
+    within: float | None = key(None, gt=0)  # half-width of the interval
+    deadline: Annotated[datetime, BeforeValidator(_moment)] | None = key(
+        None, must_be="a date-time, such as 2026-12-01T18:00:00Z"
+    )
+    unanswered: Unanswered | None = key(None)  # "keep open"
 
 
 class InputsSpec(TomlTable):
     """[inputs]: by which strata the items are chosen; without shares or a plan, in proportion to their sizes."""
 
-    strata: Annotated[Text, TomlKey("the name of a column of the table, as text", 'strata = "topic"')]
-    shares: Annotated[
-        dict[Text, Annotated[float, Field(gt=0, le=1e9)]] | None,
-        TomlKey("a number above 0 for each stratum, such as { easy = 1, hard = 4 }"),
-    ] = None
-    plan: Annotated[Text | None, TomlKey("the path of a plan's JSON, as text")] = None
-    centre: _Bound = None
+    strata: Text = key(must_be=A_COLUMN, example='"topic"')
+    shares: dict[Text, Annotated[float, Field(gt=0, le=1e9)]] | None = key(
+        None, must_be="a number above 0 for each stratum, such as { easy = 1, hard = 4 }"
+    )
+    plan: Text | None = key(None, must_be="the path of a plan's JSON, as text")
+    centre: float | None = _bound()
 
 
 class StartSpec(TomlTable):
     """[start]: labels that are there already, and how they were drawn: at random, by a column of rates, or by hand."""
 
-    labels: Annotated[Text, TomlKey("the name of a column of the table, as text", 'labels = "human"')]
-    drawn: Annotated[Text, TomlKey('"at random", "by hand", or the name of a column of rates')] = "at random"
+    labels: Text = key(must_be=A_COLUMN, example='"human"')
+    drawn: Text = key("at random", must_be='"at random", "by hand", or the name of a column of rates')
 
 
 class RatingSpec(TomlTable):
     """[rating], as it is written."""
 
-    kind: Annotated[ScaleKind, one_of(get_args(ScaleKind), 'kind = "binary", "likert", "score" or "pairwise"')]
-    low: _Bound = None
-    high: _Bound = None
-    positive: Annotated[Text | Texts | None, TomlKey("a word that counts as 1, or a list of them")] = None
-    scale: Annotated[
-        Texts | dict[str, float] | None,
-        TomlKey("a list of words from the worst to the best, or { bad = 0, good = 1 }"),
-    ] = None
+    kind: ScaleKind = key(example='"binary", "likert", "score" or "pairwise"')
+    low: float | None = _bound()
+    high: float | None = _bound()
+    positive: Text | Texts | None = key(None, must_be="a word that counts as 1, or a list of them")
+    scale: Texts | dict[str, float] | None = key(
+        None, must_be="a list of words from the worst to the best, or { bad = 0, good = 1 }"
+    )
 
 
 class SecretSeed(TomlTable):
@@ -172,46 +164,38 @@ _Rater = Annotated[SerializeAsAny[RaterSpec], BeforeValidator(_rater)]
 class Spec(TomlTable):
     """A campaign as it was asked for: immutable, every default filled in, every amount exact."""
 
-    name: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")],
-        TomlKey("text of 1 to 40 letters, digits, - and _", fixed="it names the store"),
-    ]
-    seed: Annotated[
-        Annotated[int, Field(ge=0, le=LARGEST_SEED)] | SecretSeed, BeforeValidator(_seed),
-        TomlKey("a whole number from 0 to 2^63 − 1", "seed = 7", fixed="the draws would be others"),
-    ]  # fmt: skip
-    method: Annotated[
-        CampaignMethod, one_of(get_args(CampaignMethod), fixed="the draws so far followed the old one")
-    ] = "auto"
-    estimand: Annotated[Estimand, one_of(ESTIMANDS, fixed="it would be chosen after looking at ratings")] = "pool"
-    level: Annotated[float, Field(gt=0, lt=1), TomlKey("a number between 0 and 1")] = 0.95
-    currency: Annotated[
-        Annotated[Text, Field(max_length=12)] | None, TomlKey('a sign or a word, such as "€" or "USD"')
-    ] = None
-    claim: Annotated[
-        Annotated[Text, Field(max_length=200)] | None,
-        TomlKey('what a yes means, such as "the assistant is right"'),
-    ] = None
-    store: Annotated[Text, TomlKey("the path of a SQLite file or a postgresql:// address, as text")]
-    items: Annotated[ItemsSpec, TomlKey("a table", 'a table [items] with table = "items.csv"')]
-    rating: Annotated[RatingSpec, TomlKey("a table", 'a table [rating] with kind = "binary"')]
-    goal: Annotated[Goal, TomlKey("a table", 'a table [goal] with budget = "200" or within = 0.02')]
-    raters: Annotated[
-        tuple[_Rater, ...],
-        TomlKey("a list", "a table [[raters]] for each rater, from the cheapest to the one that is right"),
-    ]  # fmt: skip
-    learner: Annotated[
-        LearnerSpec | None, TomlKey("a table", 'a table [learner] with kind = "words"', fixed=_DRAWN)
-    ] = None
-    inputs: Annotated[
-        InputsSpec | None, TomlKey("a table", 'a table [inputs] with strata = "topic"', fixed=_ORDERED)
-    ] = None
-    start: Annotated[StartSpec | None, TomlKey("a table", 'a table [start] with labels = "human"', fixed=_ORDERED)] = (
-        None
+    name: str = key(
+        pattern=r"^[A-Za-z0-9_-]{1,40}$", must_be="text of 1 to 40 letters, digits, - and _", fixed="it names the store"
     )
-    teacher: Annotated[
-        Text | None, TomlKey("the path of a finished campaign's TOML, as text", fixed="plans went by what it taught")
-    ] = None  # start.from
+    seed: Annotated[Annotated[int, Field(ge=0, le=LARGEST_SEED)] | SecretSeed, BeforeValidator(_seed)] = key(
+        must_be="a whole number from 0 to 2^63 − 1", example="7", fixed="the draws would be others"
+    )
+    method: CampaignMethod = key("auto", fixed="the draws so far followed the old one")
+    estimand: Estimand = key("pool", fixed="it would be chosen after looking at ratings")
+    level: float = key(0.95, gt=0, lt=1)
+    currency: Annotated[Text, Field(max_length=12)] | None = key(None, must_be='a sign or a word, such as "€" or "USD"')
+    claim: Annotated[Text, Field(max_length=200)] | None = key(
+        None, must_be='what a yes means, such as "the assistant is right"'
+    )
+    store: Text = key(must_be="the path of a SQLite file or a postgresql:// address, as text")
+    items: ItemsSpec = key(must_be="a table", example='a table [items] with table = "items.csv"')
+    rating: RatingSpec = key(must_be="a table", example='a table [rating] with kind = "binary"')
+    goal: Goal = key(must_be="a table", example='a table [goal] with budget = "200" or within = 0.02')
+    raters: tuple[_Rater, ...] = key(
+        must_be="a list", example="a table [[raters]] for each rater, from the cheapest to the one that is right"
+    )
+    learner: LearnerSpec | None = key(
+        None, must_be="a table", example='a table [learner] with kind = "words"', fixed=_DRAWN
+    )
+    inputs: InputsSpec | None = key(
+        None, must_be="a table", example='a table [inputs] with strata = "topic"', fixed=_ORDERED
+    )
+    start: StartSpec | None = key(
+        None, must_be="a table", example='a table [start] with labels = "human"', fixed=_ORDERED
+    )
+    teacher: Text | None = key(
+        None, must_be="the path of a finished campaign's TOML, as text", fixed="plans went by what it taught"
+    )  # start.from
     path: Path
 
     @cached_property
