@@ -58,6 +58,17 @@ def check_head(spec: Spec, store: Store, *, after_restore: bool) -> None:
     keep_head(spec, store, asked(store))
 
 
+def unheld(spec: Spec, store: Store, *, anew: bool) -> list[str]:
+    """What was seen of a campaign and is not in its rescued store, whose record is the old one or begins `anew`."""
+    seen = _seen(spec)
+    if seen is None or seen[0] != store.meta("campaign"):
+        return []
+    more = max(seen[2] - asked(store), 0)
+    if more if anew else not store.holds(seen[1]):
+        return [f"what was written last: {seen[1][:12]}… was seen of this campaign, and {more:,} more answers, perhaps"]
+    return []
+
+
 def _seen(spec: Spec) -> tuple[str, str, int] | None:
     """(campaign, head, questions asked) of the file; None where there is none that can be read."""
     path = head_file(spec)

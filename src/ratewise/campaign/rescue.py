@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratewise.campaign.clients.patience import kept_line
+from ratewise.campaign.head import unheld
 from ratewise.campaign.load import is_same, load_items
 from ratewise.campaign.spec.read import read_spec
 from ratewise.campaign.spec.spec import Spec
@@ -42,7 +43,12 @@ def rescue(source: str, output: str) -> Rescued:
     if not store.exists():
         return _answers_alone(unsaved, output)
     found = rescue_store(str(store), output, fill=lambda digest: _items(spec, digest))
-    found.answers = _settle(spec, unsaved, output)
+    new = Store.at(os.path.abspath(output), "", spec.name)
+    try:
+        found.answers = _settle(spec, unsaved, new)
+        found.missing += unheld(spec, new, anew=not found.whole)
+    finally:
+        new.close()
     return found
 
 
@@ -54,19 +60,15 @@ def _items(spec: Spec, digest: str | None) -> list[tuple[Any, ...]]:
     return []
 
 
-def _settle(spec: Spec, files: Sequence[Path], output: str) -> int:
+def _settle(spec: Spec, files: Sequence[Path], store: Store) -> int:
     """Settle answers that were paid for but not saved, in the new store; their files stay."""
-    store = Store.at(os.path.abspath(output), "", spec.name)
-    try:
-        read = partial(kept_line, spec, store, store.meta("campaign") or "")
-        outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
-        if not outcomes:
-            return 0
-        open_before = sum(store.open_by_step().values())
-        store.settle(outcomes, None, for_anyone=True)
-        return open_before - sum(store.open_by_step().values())
-    finally:
-        store.close()
+    read = partial(kept_line, spec, store, store.meta("campaign") or "")
+    outcomes = [outcome for file in files for outcome in kept_outcomes(file, read)]
+    if not outcomes:
+        return 0
+    open_before = sum(store.open_by_step().values())
+    store.settle(outcomes, None, for_anyone=True)
+    return open_before - sum(store.open_by_step().values())
 
 
 def _answers_alone(files: Sequence[Path], output: str) -> Rescued:

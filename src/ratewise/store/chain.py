@@ -18,7 +18,7 @@ commit, so entries stand in the order of the commits. A table or column is recor
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -218,11 +218,14 @@ def row_bytes(row: Sequence[Any]) -> bytes:
 
 def item_digests(connection: sa.Connection) -> list[str]:
     """Digests of the items as they are stored, in their order: one for every so many rows."""
-    rows = (hashlib.sha256(row_bytes(row)).digest() for row in item_rows(connection))
-    out = []
-    while part := b"".join(islice(rows, ITEMS_EACH)):
-        out.append(hashlib.sha256(part).hexdigest())
-    return out
+    return list(digests_of(item_rows(connection)))
+
+
+def digests_of(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """A digest for every so many rows of items."""
+    each = (hashlib.sha256(row_bytes(row)).digest() for row in rows)
+    while part := b"".join(islice(each, ITEMS_EACH)):
+        yield hashlib.sha256(part).hexdigest()
 
 
 def item_rows(connection: sa.Connection) -> Iterator[Sequence[Any]]:

@@ -2,10 +2,9 @@
 
 import os
 import sqlite3
-import struct
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,11 +14,10 @@ from ratewise.errors import StoreError
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.archive import copied
-from ratewise.store.chain import Entry
+from ratewise.store.chain import BOOKKEEPING, Entry
+from ratewise.store.pages import Held, read_pages
 from ratewise.store.replay import new_store, rebuild
 from ratewise.store.schema import raise_guards
-
-_BEYOND = 5000  # rows that are looked for behind the last one that can be read
 
 
 @dataclass(slots=True)
@@ -61,115 +59,66 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
     """Make a new store at `path`; items that cannot be read may come from elsewhere."""
     out = Rescued()
     with tempfile.TemporaryDirectory(prefix="ratewise-") as folder:
-        copy = copied(source, folder)
-        _mend(copy)
-        found, lost = _read(copy, os.path.basename(source))
+        held = _read(copied(source, folder), os.path.basename(source))
+        found = held.rows
         entries = _unbroken(found.get("chain", []))
         rebuilt = os.path.join(folder, "rebuilt.sqlite") if entries else None
         try:
             rebuild(rebuilt or ":memory:", entries)
         except ValueError:  # its digests fit, and yet it says nothing that can be done: somebody wrote it so
             rebuilt = None
-        out.whole = rebuilt is not None and "chain" not in lost and len(entries) == len(found["chain"])
-        out.broken = "" if out.whole else _broken(len(entries) if rebuilt else 0, found.get("chain", []))
+        out.broken = _broken(entries if rebuilt else [], held, rebuilt)
+        out.whole = not out.broken
         with new_store(path) as new:
-            for name in ("items", "chain", "workers") if out.whole else found:
+            for name in ("chain", "workers") if out.whole else found.keys() - {"items"}:
                 _add(new, name, found.get(name, []))
             if rebuilt is not None:
                 out.from_record = _from_record(new, rebuilt, found, whole=out.whole)
-            facts = dict(new.execute("SELECT key, value FROM meta WHERE key IN ('digest', 'items')").fetchall())
-            new.execute("DELETE FROM items WHERE position >= ?", (int(facts.get("items", 2**31)),))  # of another table
-            if fill is not None and ("items" in lost or _count(new, "items") < int(facts.get("items", 0))):
-                _add(new, "items", fill(facts.get("digest")))
+            facts = dict(new.execute("SELECT key, value FROM meta WHERE key = 'digest' OR value NOT GLOB '*[^0-9]*'"))
+            items, wrong = _items(found.get("items", []), entries, facts, fill)
+            _add(new, "items", items)
             out.saved = {name: _count(new, name) for name in t.metadata.tables}
-            out.missing = _missing(new, lost, whole=out.whole)
+            out.missing = _missing(new, held, whole=out.whole) + wrong
     _finish(path, out)
     return out
 
 
-_PAGE = 4096  # bytes, as SQLite makes them
-_HEADER = b"SQLite format 3\0" + struct.pack(">HBBBBBB", _PAGE, 1, 1, 0, 64, 32, 32)
-
-
-def _mend(copy: str) -> None:
-    """Make a file that SQLite opens of one whose header or end is gone: then all other pages can be read.
-
-    Without its header a file is nothing to SQLite, and neither is one that is shorter than its header says.
-    """
-    with open(copy, "r+b") as file:
-        head, size = file.read(100), file.seek(0, os.SEEK_END)
-        if not head.startswith(_HEADER[:16]) and (size + 100) % _PAGE == 0:  # they are not there at all
-            file.seek(0)
-            rest = file.read()
-            file.seek(100)
-            file.write(rest)
-            size += 100
-        pages = -(-size // _PAGE)
-        if head.startswith(_HEADER[:16]):
-            page, said = struct.unpack(">H10xI", head[16:32])
-            size = said * (65536 if page == 1 else page)
-        elif size > _PAGE:
-            # counters, no free pages, schema format 4, UTF-8; both versions alike, so that the number of pages counts
-            more = struct.pack(">IIIIIIIIIIII20xII", 1, pages, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 1, 3_040_000)
-            file.seek(0)
-            file.write(_HEADER + more)
-            size = pages * _PAGE
-        file.truncate(max(size, file.seek(0, os.SEEK_END)))
-
-
-def _read(copy: str, shown: str) -> tuple[dict[str, list[tuple[Any, ...]]], set[str]]:
-    """All rows that can be read, by table, and the tables of which some cannot."""
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    lost: set[str] = set()
-    try:
-        with closing(sqlite3.connect(copy)) as old:
-            there = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            old.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            for name in there & set(t.metadata.tables):
-                rows, whole = _rows(old, t.metadata.tables[name])
-                found[name] = rows
-                if not whole:
-                    lost.add(name)
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"nothing can be read of {shown} ({error}); take a backup, or make a store of an exported record"
-        ) from None
-    if not found:
+def _read(copy: str, shown: str) -> Held:
+    """All rows that can be read."""
+    held = read_pages(copy)
+    if held.foreign:
         raise StoreError(f"{shown} has no tables of a campaign; name its store")
-    return found, lost
+    if not any(held.rows.values()):
+        raise StoreError(f"nothing can be read of {shown}; take a backup, or make a store of an exported record")
+    return held
 
 
-def _rows(old: sqlite3.Connection, table: sa.Table) -> tuple[list[tuple[Any, ...]], bool]:
-    """The rows that can be read, found by halving the row numbers around what cannot."""
-    cells = ", ".join(f'"{column.name}"' for column in table.columns)
-    statement = f"SELECT rowid, {cells} FROM {table.name} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-    try:
-        return [row[1:] for row in old.execute(statement, (-(2**62), 2**62))], True
-    except sqlite3.Error:
-        rows = list(_halves(old, statement, 0, _last(old, table.name, statement)))
-        return [row[1:] for row in rows], False
+def _items(
+    rows: list[tuple[Any, ...]], entries: list[Entry], facts: dict[str, str], fill: Fill | None
+) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """Items as they were loaded, where need be from elsewhere, and which are others by the record's digests."""
+    number, each = int(facts.get("items", 2**31)), chain.ITEMS_EACH
+    held = {row[0]: row for row in rows if row[0] < number}
+    recorded = (change for entry in entries[:1] for change in entry.changes)
+    digests: list[Any] = next((parts[1] for kind, *parts in recorded if kind == "items"), [])
 
+    def positions(group: int) -> range:
+        return range(group * each, min((group + 1) * each, number))
 
-def _last(old: sqlite3.Connection, table: str, statement: str) -> int:
-    """The largest row number, or one beyond what can be read."""
-    try:
-        return int(old.execute(f"SELECT max(rowid) FROM {table} NOT INDEXED").fetchone()[0] or 0)
-    except sqlite3.Error:
-        last = 0
-        with suppress(sqlite3.Error):
-            for row in old.execute(statement, (0, 2**62)):
-                last = row[0]
-        return last + _BEYOND
+    def fits(group: int, rows: dict[int, tuple[Any, ...]]) -> bool:
+        return list(chain.digests_of(rows[i] for i in positions(group) if i in rows)) == digests[group : group + 1]
 
-
-def _halves(old: sqlite3.Connection, statement: str, low: int, high: int) -> Iterator[tuple[Any, ...]]:
-    try:
-        yield from old.execute(statement, (low, high)).fetchall()
-    except sqlite3.Error:
-        if low < high:
-            middle = (low + high) // 2
-            yield from _halves(old, statement, low, middle)
-            yield from _halves(old, statement, middle + 1, high)
+    wrong = [group for group in range(len(digests)) if not fits(group, held)]
+    if fill is not None and (wrong or len(held) < int(facts.get("items", 0))):
+        other = {row[0]: row for row in fill(facts.get("digest"))}
+        held = {**other, **held} if not digests else held
+        held |= {i: row for i, row in other.items() if i // each in wrong and fits(i // each, other)}
+        wrong = [group for group in wrong if not fits(group, held)]
+    return list(held.values()), [
+        f"items {positions(group)[0]:,} to {positions(group)[-1]:,} as they were loaded: some of their rows are others"
+        for group in wrong
+        if all(i in held for i in positions(group))
+    ]
 
 
 def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
@@ -183,11 +132,22 @@ def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
     return out
 
 
-def _broken(usable: int, rows: list[tuple[Any, ...]]) -> str:
-    """Which entries of the record cannot be used."""
-    last = max((int(row[0]) for row in rows), default=0)
-    which = f"entries {usable + 1} to {max(last, usable + 1)} cannot be used" if rows else "all of it is gone"
-    return f"{which}, and what it held is taken from the tables as they are"
+_GROWING = ("rounds", "batches", "draws", "ratings", "ledger", "events", "handed", "refits")  # no row is taken out
+
+
+def _broken(usable: list[Entry], held: Held, rebuilt: str | None) -> str:
+    """Which entries of the record cannot be used; "" where all can be, and the tables do not go on behind them."""
+    rows, what = held.rows.get("chain", []), "what it held is taken from the tables as they are"
+    if not rows:
+        return f"all of it is gone, and {what}"
+    last = max(int(row[0]) for row in rows)
+    if rebuilt is None or len(usable) < len(rows):
+        return f"entries {len(usable) + 1} to {max(last, len(usable) + 1)} cannot be used, and {what}"
+    with closing(sqlite3.connect(rebuilt)) as right:
+        behind = [name for name in _GROWING if len(held.rows.get(name, [])) > _count(right, name)]
+    if behind or "chain" in held.lost:
+        return f"entries after {last} cannot be read, and {what}"
+    return ""
 
 
 def _add(new: sqlite3.Connection, name: str, rows: list[tuple[Any, ...]]) -> None:
@@ -235,7 +195,7 @@ _NEEDED = {  # the step of a second look is minus its number
 }
 
 
-def _missing(new: sqlite3.Connection, lost: set[str], *, whole: bool) -> list[str]:
+def _missing(new: sqlite3.Connection, held: Held, *, whole: bool) -> list[str]:
     """What is missing, by what the other tables say must be there."""
     out = []
     said = new.execute("SELECT value FROM meta WHERE key = 'items'").fetchone()
@@ -248,7 +208,9 @@ def _missing(new: sqlite3.Connection, lost: set[str], *, whole: bool) -> list[st
         count = new.execute(statement).fetchone()[0]
         if count:
             out.append(f"{count:,} {what}")
-    unsure = () if whole else sorted(lost - {"chain"})
+    if held.log_lost:
+        out.append("what was written last, perhaps: pages of the write-ahead log cannot be read")
+    unsure = () if whole else sorted(held.lost - {"chain", "items", *BOOKKEEPING})
     return out + [f"rows of {name}, perhaps: some of its pages cannot be read" for name in unsure]
 
 
