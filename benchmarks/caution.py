@@ -50,7 +50,7 @@ def run(job: tuple[str, int, float, int]) -> tuple[float, float, float]:
     g, h, u = world(name)
     population = Population.of(g, h)
     block = Block(population, Setting(COST, (float(budget),), 0, "stream", 0.95, 0.1, 5), range(trials))
-    found = [Trial(block, t, float(budget)).play()[1] for t in range(trials)]
+    found = [Trial(block, t, float(budget)).play() for t in range(trials)]
     truth, V = population.mean, population.variance
     error = np.mean([(e.value - truth) ** 2 for e in found])
     held = np.mean([e.interval[0] <= truth <= e.interval[1] for e in found])

@@ -212,7 +212,7 @@ def told(found: rw.Estimate) -> tuple[float, float, float]:
 
 def ours(cell: Cell, block: Block) -> list[tuple[float, float, float]]:
     g, h = ordered(block)
-    _, found = Trial(block, 0, float(cell.labels)).play()
+    found = Trial(block, 0, float(cell.labels)).play()
     return [wilson(h[: cell.labels]), one_shot(cell, g, h), told(found)]
 
 

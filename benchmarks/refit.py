@@ -11,13 +11,13 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ratewise.lab.automatic import Bought, Trial
+from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.cross_fit import Rows, Trainer, cross_fitted, encoder_trainer
@@ -25,37 +25,36 @@ from ratewise.learn.cross_fit import Rows, Trainer, cross_fitted, encoder_traine
 COST, LEAST_LABELS, GROWTH = 0.05, 100, 1.2  # as `campaign/planner.py` has them
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class RefitTrial(Trial):
     """A campaign that trains on its own labels, as `campaign/learner.py` does it."""
 
-    texts: Rows = ()
-    trainer: Trainer | None = None
-    refits: list[np.ndarray] = field(default_factory=list)  # of all rows of the population
-    used: list[bool] = field(default_factory=list)
+    def __init__(self, *args: Any, texts: Rows, trainer: Trainer) -> None:
+        self.texts, self.trainer = texts, trainer
+        self.refits: list[np.ndarray] = []  # of all rows of the population
+        self.used: list[bool] = []
+        super().__init__(*args)
 
     def play(self) -> Any:
         """Spend the budget in rounds, with a refit after each one that brought enough labels, then estimate."""
-        bought, taught = self._start(), 0
+        taught = 0
         while True:
-            if bought.labels >= max(LEAST_LABELS, GROWTH * taught) and bought.seen.phases[-1].weak:
-                bought, taught = self._refitted(bought), bought.labels
-            planned = self._decide(bought)
+            if self.labels >= max(LEAST_LABELS, GROWTH * taught) and self.seen.phases[-1].weak:
+                self._refit()
+                taught = self.labels
+            planned = self._decide()
             if planned is None:
-                return bought, self._estimate(bought)
-            if not bought.position and planned.weak and planned.items is not None:
+                return self._estimate()
+            if not self.position and planned.weak and planned.items is not None:
                 planned = replace(planned, items=max(planned.items, LEAST_LABELS))
-            bought = self._buy(bought, planned)
+            self._buy(planned)
 
-    def _refitted(self, bought: Bought) -> Bought:
-        rows = self.block.index[self.trial, : bought.position]
+    def _refit(self) -> None:
+        rows = self.block.index[self.trial, : self.position]
         strong = np.full(len(self.texts), np.nan)
-        strong[rows] = bought.seen.strong
-        assert self.trainer is not None
+        strong[rows] = self.seen.strong
         self.refits.append(cross_fitted(self.trainer, self.texts, strong))
-        seen = replace(bought.seen, x=replace(bought.seen.x, refits=np.column_stack(self.refits)[rows]))
-        self.used.append(seen.learned.model.basis.refit is not None)
-        return replace(bought, seen=seen)
+        self.seen = replace(self.seen, x=replace(self.seen.x, refits=np.column_stack(self.refits)[rows]))
+        self.used.append(self.seen.learned.model.basis.refit is not None)
 
     def _covariates(self, rows: np.ndarray) -> Covariates:
         x = self.block.population.covariates.rows(rows)
@@ -69,7 +68,7 @@ def played(population: Population, texts: Rows, trainer: Trainer | None, budget:
         time.time(),
     )
     game = Trial(block, 0, budget) if trainer is None else RefitTrial(block, 0, budget, texts=texts, trainer=trainer)
-    _, e = game.play()
+    e = game.play()
     said = {"error": e.value - population.mean, "low": e.low - population.mean, "high": e.high - population.mean}
     return said | {"seconds": time.time() - began, "used": getattr(game, "used", [])}
 

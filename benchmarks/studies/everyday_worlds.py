@@ -168,7 +168,7 @@ def rounds(cell: Cell, *, trials: int, seed: int, worlds: int = 50) -> Outcome:
         setting = Setting(cell.cost_ratio, (float(cell.labels),), 0, cell.mode, 0.95, 0.1, seed + world)
         block = Block(population, setting, range(each))
         for trial in range(each):
-            _, found = Trial(block, trial, float(cell.labels)).play()
+            found = Trial(block, trial, float(cell.labels)).play()
             low, high = found.interval if found.interval is not None else (0.0, 1.0)
             rows.append((low, high, found.value, population.mean))
     return outcome(np.array(rows), cell, pool_size=cell.items if cell.mode == "pool" else math.inf)

@@ -24,7 +24,8 @@ def simulated(columns, *, seed, budget, cost_ratio, features=None):
     setting = Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1)
     block = Block(Population.of(weak, strong, features=known), setting, range(1))
     block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
-    return *Trial(block, 0, budget).play(), order
+    game = Trial(block, 0, budget)
+    return game, game.play(), order
 
 
 @pytest.mark.parametrize(

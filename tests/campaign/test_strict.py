@@ -10,8 +10,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.testing.hidden_rule import HiddenRule, made_up_rows, write_rows
-from ratewise.testing.judge_server import Behaviour
-from ratewise.testing.strict_server import StrictServer
+from ratewise.testing.judge_server import Behaviour, JudgeServer
 
 from .survival import Forks
 
@@ -50,7 +49,7 @@ WORDY = {"decisions": False, "logprobs": False, "silent": True, "structured": Fa
 def serve():
     """A function: a new server."""
     with ExitStack() as running:
-        yield lambda: running.enter_context(StrictServer(RULE, Behaviour(**WORDY)))
+        yield lambda: running.enter_context(JudgeServer(RULE, Behaviour(**WORDY), strict=True))
 
 
 def written(folder, server, *, name="c", store="c.sqlite"):
@@ -87,7 +86,7 @@ def forks():
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     """(estimate, bills) of a run that nobody disturbed."""
-    with StrictServer(RULE, Behaviour(**WORDY)) as server:
+    with JudgeServer(RULE, Behaviour(**WORDY), strict=True) as server:
         campaign = Campaign.open(written(tmp_path_factory.mktemp("calm") / "c", server))
         campaign.run()
         return end(campaign), bills(server)

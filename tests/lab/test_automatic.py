@@ -44,7 +44,8 @@ def campaigns(table, *, trials=2, budget, cost_ratio=0.05, burn_in=30, mode="poo
     setting = Setting(cost_ratio, (budget,), burn_in, mode, 0.95, 0.1, seed)
     block = Block(population, setting, range(trials))
     for trial in range(trials):
-        yield *Trial(block, trial, budget, taught).play(), population
+        game = Trial(block, trial, budget, taught)
+        yield game, game.play(), population
 
 
 def cost(bought, cost_ratio, burn_in):

@@ -6,18 +6,19 @@ import pytest
 from sqlalchemy import exc
 
 from ratewise.errors import InputError, StoreError
-from ratewise.store.connection import connect, damaged, told
+from ratewise.store.connection import damaged, told
 from ratewise.store.postgresql import PostgreSQL
 from ratewise.store.sqlite import SQLite
+from ratewise.store.store import Store
 
 
 def test_the_form_of_the_store_decides(tmp_path):
-    assert isinstance(connect("c.sqlite", str(tmp_path), "c"), SQLite)
-    made = connect("postgres://me:secret@there/base", str(tmp_path), "My campaign")
+    assert isinstance(Store.at("c.sqlite", str(tmp_path), "c").database, SQLite)
+    made = Store.at("postgres://me:secret@there/base", str(tmp_path), "My campaign").database
     assert isinstance(made, PostgreSQL)
     assert "secret" not in made.shown
     with pytest.raises(InputError, match="mysql:// is not known"):
-        connect("mysql://there/base", str(tmp_path), "c")
+        Store.at("mysql://there/base", str(tmp_path), "c")
 
 
 def coded(reason, code):

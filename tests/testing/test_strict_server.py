@@ -5,14 +5,14 @@ from http.client import HTTPConnection
 
 import pytest
 
-from ratewise.testing.strict_server import Bill, StrictServer
+from ratewise.testing.judge_server import Billed, JudgeServer
 
 BODY = {"model": "m", "temperature": 1, "messages": [{"role": "user", "content": "x"}]}
 
 
 @pytest.fixture
 def server():
-    with StrictServer() as running:
+    with JudgeServer(strict=True) as running:
         yield running
 
 
@@ -30,7 +30,7 @@ def test_a_key_is_billed_once_and_answered_again(server):
     first = post(server, "k1")
     assert post(server, "k1") == first
     assert (first[0], server.asked["k1"], server.refused) == (200, 2, 0)
-    assert server.bills == {"k1": Bill(1, server.billed.input, server.billed.output)}
+    assert server.bills == {"k1": Billed(1, server.billed.input, server.billed.output)}
 
 
 def test_a_key_with_other_bytes_is_refused_and_so_is_none(server):

@@ -97,7 +97,7 @@ def text_cost(spec: Spec, relation: Relation) -> RaterCost | None:
     learner = learner_of(spec)
     if not spec.items.text or learner.base_url is None or learner.price is None:
         return None
-    table, vault = relation.table(*spec.items.text), Vault.of(learner, vectors_folder(spec))
+    table, vault = relation.table(*spec.items.text), Vault(learner, vectors_folder(spec))
     texts = [text for name in spec.items.text for text in table.texts(name, missing="allow").tolist()]
     new = list(vault.missing(texts).values())
     usual, most = (learner.cost(count(new)) for count in (usual_tokens, most_tokens))

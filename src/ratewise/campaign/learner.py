@@ -70,7 +70,7 @@ def load_texts(spec: Spec, relation: Relation, taught: TextReading | None = None
         made = reading.columns(table, folder=folder, most=spec.goal.budget)
     columns = made.matrix.astype("f8")
     said = f"learns from the texts {', '.join(spec.items.text)} by {learner.model or learner.kind}: "
-    vault = Vault.of(learner, folder)
+    vault = Vault(learner, folder)
     paid = to_units(learner.cost(vault.tokens - vault.booked))
     cost = f", for {shown(paid)}" if paid else ""
     facts = {READING: json.dumps(reading.to_dict()), _TOKENS: str(vault.tokens)}
@@ -81,7 +81,7 @@ def book_texts(spec: Spec, store: Store) -> None:
     """Remember beside the embeddings that the store's ledger has them; does nothing where that was done."""
     tokens = int(store.meta(_TOKENS) or 0)
     if tokens:
-        Vault.of(learner_of(spec), vectors_folder(spec)).book(tokens)
+        Vault(learner_of(spec), vectors_folder(spec)).book(tokens)
 
 
 def vectors_folder(spec: Spec) -> Path:

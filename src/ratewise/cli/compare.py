@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ratewise.cli.console import print_json, print_rich
+from ratewise.cli.console import tell, written
 from ratewise.cli.options import (
     both_ends,
     command,
@@ -140,13 +140,9 @@ def _ask(
     names = ("weak", "strong", "model_a", "model_b", "features", "scale", "seed")
     asked = ask_votes(table, votes=votes, id_column=id, **{name: options[name] for name in names})
     write_table(asked.table, output)
-    if as_json:
-        print_json({
-            "output": output, "items": int(asked.new.size), "selected": int(asked.new.sum()),
-            "expected_error_ratio": asked.saving, "seed": options["seed"], "notes": list(asked.notes),
-        })  # fmt: skip
-    elif output != "-":
-        from ratewise.core.document import Sentence, noted
-        from ratewise.report.terminal import as_text
-
-        print_rich(as_text([Sentence(f"{asked.summary()}. Written to {output}."), *noted(asked.notes)]))
+    counts = {
+        "output": output, "items": int(asked.new.size), "selected": int(asked.new.sum()),
+        "expected_error_ratio": asked.saving, "seed": options["seed"], "notes": list(asked.notes),
+    }  # fmt: skip
+    if output != "-":
+        tell(counts, written(asked.summary(), output, asked.notes), json=as_json)

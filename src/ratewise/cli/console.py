@@ -11,7 +11,7 @@ import re
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
     from ratewise.campaign.status import Status
+    from ratewise.core.document import Part
 
 STOPPED = 130  # exit code after Ctrl-C, as shells count
 _TYPED = {  # what is typed here for an argument that has another name in Python, or several parts
@@ -120,13 +121,24 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def tell(found: dict[str, Any], said: Any, *, json: bool) -> None:
-    """What a command did, as JSON, or in words or rich text."""
+    """What a command did, as JSON, or in words, rich text or parts of a document."""
     if json:
         print_json(found)
     elif isinstance(said, str):
         say(said)
+    elif isinstance(said, list):
+        from ratewise.report.terminal import as_text
+
+        print_rich(as_text(said))
     else:
         print_rich(said)
+
+
+def written(summary: str, output: str, notes: "Sequence[str | Message]") -> "list[Part]":
+    """What was written where, and what is to be noted of it."""
+    from ratewise.core.document import Sentence, noted
+
+    return [Sentence(f"{summary}. Written to {output}."), *noted(map(as_typed, notes))]
 
 
 @contextmanager

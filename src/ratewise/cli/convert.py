@@ -5,7 +5,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ratewise.cli.console import STOPPED, live, print_json, print_notes, print_rich, tell
+from ratewise.cli.console import STOPPED, live, print_notes, tell
 from ratewise.cli.options import argument, command, option, refuse, refuse_two_outputs, required, words
 
 
@@ -26,6 +26,7 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
 
     Example: ratewise convert logs/run.eval -o items.parquet
     """
+    from ratewise.core.document import Column, DataTable, Part, Row, Sentence
     from ratewise.core.result import fields_in_json
     from ratewise.tables import write_table
     from ratewise.tables.read import check_format, opened_file
@@ -45,33 +46,25 @@ def convert(*, table: str, output: str, format: str | None, scores: str | None, 
         tell({"output": output, "scores": written}, said, json=json)
         return
     write_table(make_safe(flat) if safe_cells else flat, output)
-    notes = () if found is None else found.notes
-    if json:
-        became = [] if found is None else [fields_in_json(each) for each in found.became]
-        plain = [{"column": name, "role": "more", "source": name} for name in flat.columns]
-        print_json({
-            "output": output, "tool": None if found is None else found.tool, "rows": flat.rows,
-            "columns": became or plain, "notes": list(notes),
-        })  # fmt: skip
-        return
-    if output != "-":
-        from ratewise.core.document import Column, DataTable, Part, Row, Sentence
-        from ratewise.report.terminal import as_text
-
-        parts: list[Part] = [
-            Sentence(
-                f"{flat.name} is a plain table: {flat.rows:,} rows written to {output}, its columns as they are."
-                if found is None
-                else f"{found.tool}: {flat.rows:,} rows written to {output}."
-            )
+    parts: list[Part]
+    columns = [{"column": name, "role": "more", "source": name} for name in flat.columns]
+    if found is None:
+        parts = [
+            Sentence(f"{flat.name} is a plain table: {flat.rows:,} rows written to {output}, its columns as they are.")
         ]
-        if found is not None:
-            rows = [
-                Row((one.column, "" if one.role in {"input", "more"} else one.role, one.source)) for one in found.became
-            ]
-            parts += [Sentence(""), DataTable([Column(title, "name") for title in ("column", "is", "from")], rows)]
-        print_rich(as_text(parts))
-    print_notes(notes)
+    else:
+        columns = [fields_in_json(each) for each in found.became] or columns
+        rows = [
+            Row((one.column, "" if one.role in {"input", "more"} else one.role, one.source)) for one in found.became
+        ]
+        table_of = DataTable([Column(title, "name") for title in ("column", "is", "from")], rows)
+        parts = [Sentence(f"{found.tool}: {flat.rows:,} rows written to {output}."), Sentence(""), table_of]
+    tool, notes = (None, ()) if found is None else (found.tool, found.notes)
+    if json or output != "-":
+        document = {"output": output, "tool": tool, "rows": flat.rows, "columns": columns, "notes": list(notes)}
+        tell(document, parts, json=json)
+    if not json:
+        print_notes(notes)
 
 
 @command(

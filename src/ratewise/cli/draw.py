@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ratewise.cli.console import as_typed, print_json, print_notes, print_rich, say
+from ratewise.cli.console import print_json, print_notes, say, tell, written
 from ratewise.cli.options import (
     argument,
     command,
@@ -87,25 +87,20 @@ def draw(
     if sheet is not None:
         rows = drawn.table if isinstance(drawn, Drawn) else open_relation(output).where("selected")
         asked, hidden = _write_sheet(rows, sheet, plan, fill=strong, hide=hide, show=show, id_column=id, seed=seed)
-    if json:
-        print_json({
-            "output": output, "items": drawn.items, "selected": drawn.asked,
-            "sheet": sheet, "asked": asked, "hidden": hidden,
-            "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
-            "drift": None if drawn.drift is None else drawn.drift.to_dict(),
-            "notes": list(drawn.notes),
-        })  # fmt: skip
-    elif output == "-":
+    if output == "-":
         print_notes(drawn.notes)
-    else:
-        from ratewise.core.document import Sentence, noted
-        from ratewise.report.terminal import as_text
-
-        print_rich(as_text([Sentence(f"{drawn.summary()}. Written to {output}."), *noted(map(as_typed, drawn.notes))]))
-        if sheet is not None:
-            blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
-            say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
-            say(_merge_command(plan, output, sheet))
+        return
+    counts = {
+        "output": output, "items": drawn.items, "selected": drawn.asked, "sheet": sheet, "asked": asked,
+        "hidden": hidden, "expected_spend": drawn.expected_spend, "spend": drawn.spend, "seed": seed,
+        "drift": None if drawn.drift is None else drawn.drift.to_dict(), "notes": list(drawn.notes),
+    }  # fmt: skip
+    tell(counts, written(drawn.summary(), output, drawn.notes), json=json)
+    if sheet is not None and not json:
+        blind = f" Not shown in it: {', '.join(hidden)}." if hidden else ""
+        say(f"{asked:,} questions written to {sheet}.{blind} Once it is filled in:")
+        meant = _of_plan(plan, "transfer").get("words") or {}  # of words that the plan knows
+        say(shlex.join(["ratewise", "merge", output, sheet, "-o", "rated.csv", *_typed_words(**meant)]))
 
 
 def _drawn_by_plan(
@@ -169,12 +164,6 @@ def _write_sheet(
     made = blind_sheet(drawn, fill=fill, hide=hidden, show=show, **how)
     write_table(made, sheet)
     return made.rows, [name for name in drawn.columns if name not in {*made.columns, *OF_THE_DRAW}]
-
-
-def _merge_command(plan: str | None, drawn: str, sheet: str) -> str:
-    """What to type when the sheet is filled in, with the meaning of words that the plan knows."""
-    said = _of_plan(plan, "transfer").get("words") or {}
-    return shlex.join(["ratewise", "merge", drawn, sheet, "-o", "rated.csv", *_typed_words(**said)])
 
 
 def _typed_words(positive: list[str] | None = None, scale: "Scale" = None) -> list[str]:

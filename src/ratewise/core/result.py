@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import NoneType
@@ -163,8 +164,11 @@ class JsonRecord:
 
 def record_of(record: type[_Record], data: Mapping[str, Any]) -> _Record:
     """The dataclass of which `fields_in_json` has made the data; what is not there has its default."""
-    kinds, there = get_type_hints(record), [one.name for one in fields(record) if one.name in data]  # type: ignore[arg-type]
+    kinds, there = _kinds(record), [one.name for one in fields(record) if one.name in data]  # type: ignore[arg-type]
     return record(**{name: _from_json(kinds[name], data[name]) for name in there})
+
+
+_kinds = cache(get_type_hints)  # of a record's fields: they take longer to be found out than the record to be made
 
 
 def _from_json(kind: Any, value: Any) -> Any:

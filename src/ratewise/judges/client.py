@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
@@ -58,53 +57,40 @@ class CallError(Exception):
         self.paid = Decimal(0)  # for everything on the way to this trouble
 
 
-@dataclass(slots=True)
 class Pace:
     """A steady pace of so much a minute; nothing is let through in bursts."""
 
-    per_minute: float | None
-    _next: float = field(init=False, default=0.0)
+    def __init__(self, per_minute: float | None) -> None:
+        self._per_minute, self._next = per_minute, 0.0
 
     async def take(self, amount: float) -> None:
-        if self.per_minute is None:
+        if self._per_minute is None:
             return
         now = time.monotonic()
         start = max(now, self._next)
-        self._next = start + 60.0 * amount / self.per_minute
+        self._next = start + 60.0 * amount / self._per_minute
         if start > now:
             await asyncio.sleep(start - now)
 
 
-@dataclass(slots=True, eq=False)
 class Client:
     """Calls to an endpoint within its limits; the key is read from the environment when the client is made."""
 
-    base_url: str
-    key_env: str | None = None
-    timeout: float = 60.0
-    concurrency: int = 1
-    per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    patience: float = PATIENCE
-    waits: int = field(init=False, default=0)  # times that the server has asked to wait
-    _idle: "list[Wire]" = field(init=False, repr=False)
-    _headers: dict[str, str] = field(init=False, repr=False)
-    _free: asyncio.Semaphore = field(init=False, repr=False)
-    _secret: str = field(init=False, repr=False, default="")
-    _calls: Pace = field(init=False)
-    _tokens: Pace = field(init=False)
-    _not_before: float = field(init=False, default=0.0)
-    _waited: float = field(init=False, default=0.0)  # seconds that the server has asked for since another answer
-    _tell_at: float = field(init=False, default=_WORTH_TELLING)  # seconds of them
-
-    def __post_init__(self) -> None:
-        self._secret = "" if self.key_env is None else _key(self.key_env)
+    def __init__(
+        self, base_url: str, key_env: str | None = None, *, timeout: float = 60.0, concurrency: int = 1,
+        per_minute: float | None = None, tokens_per_minute: float | None = None, patience: float = PATIENCE,
+    ) -> None:  # fmt: skip
+        self.base_url, self.timeout, self.patience = base_url, timeout, patience
+        self.waits = 0  # times that the server has asked to wait
+        self._secret = "" if key_env is None else _key(key_env)
         if self._secret:
-            _check_readable(self.base_url)
+            _check_readable(base_url)
         self._headers = _HEADERS | ({"Authorization": f"Bearer {self._secret}"} if self._secret else {})
-        self._idle = _wires(self.base_url, self.concurrency)
-        self._free = asyncio.Semaphore(self.concurrency)
-        self._calls, self._tokens = Pace(self.per_minute), Pace(self.tokens_per_minute)
+        self._idle = _wires(base_url, concurrency)
+        self._free = asyncio.Semaphore(concurrency)
+        self._calls, self._tokens = Pace(per_minute), Pace(tokens_per_minute)
+        self._not_before = self._waited = 0.0  # seconds that the server has asked for since another answer
+        self._tell_at = _WORTH_TELLING  # seconds of them
 
     async def post(self, path: str, body: Mapping[str, Any], *, key: str, tokens: int) -> dict[str, Any]:
         """The reply as a JSON object. `key` stays the same if the call is repeated after a crash.

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -44,13 +44,6 @@ def changed_said(asked: str, now: str, before: str) -> str:
     )
 
 
-def unmetered_said() -> str:
-    """What is told of a server that counts no tokens."""
-    return (
-        "the server reports 0 tokens for a prompt that is not empty; such calls are counted at the most they can cost"
-    )
-
-
 def told_of_servers(notes: Sequence[str]) -> tuple[str, ...]:
     """Of a campaign's notes, the last one of each rater whose server answers as another model."""
     last = {found["rater"]: note for note in notes if (found := _TOLD.match(note))}
@@ -69,12 +62,12 @@ class Memory(Protocol):
     def earlier(self) -> Iterable[tuple[Mapping[str, Any], JudgeVerdict]]: ...
 
 
-@dataclass(slots=True)
 class Forgetful:
     """Memory of one run."""
 
-    facts: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.told: list[str] = []
 
     def recall(self, name: str) -> str | None:
         return self.facts.get(name)
@@ -119,28 +112,23 @@ class _Asking:
         self.under_way += most
 
 
-@dataclass(slots=True, eq=False)
 class Judge:
     """Asks an endpoint. Items of the same text are asked once; what was paid for is kept if a later call fails."""
 
-    spec: JudgeSpec
-    client: Client
-    prices: TokenPrices | None  # None: calls are not billed by tokens
-    memory: Memory
-    repairs: int = field(init=False, default=0)
-    _rung: Rung | None = field(init=False, default=None)
-    _decided_by: str = field(init=False, default="")  # the key of the question that found it out
-    _reached: Rung | None = field(init=False, default=None)  # the next rung to try, where the reserved money ran out
-    _deciding: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
-    _verdicts: dict[str, JudgeVerdict] | None = field(init=False, default=None)  # by the digest of their text
-    _running: dict[str, asyncio.Future[JudgeVerdict]] = field(init=False, default_factory=dict)
-    _begun: dict[str, _Ballots] = field(init=False, default_factory=dict)
-    _models: set[str] = field(init=False, default_factory=set)
-    _alike: int | None = field(init=False, default=0)  # items whose samples were alike; None: some were not
-    _digest: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._digest = self.spec.digest  # asked for in every call
+    def __init__(self, spec: JudgeSpec, client: Client, prices: TokenPrices | None, memory: Memory) -> None:
+        """Without prices, calls are not billed by tokens."""
+        self.spec, self.client, self.prices, self.memory = spec, client, prices, memory
+        self.repairs = 0
+        self._digest = spec.digest  # asked for in every call
+        self._rung: Rung | None = None
+        self._decided_by = ""  # the key of the question that found it out
+        self._reached: Rung | None = None  # the next rung to try, where the reserved money ran out
+        self._deciding = asyncio.Lock()
+        self._verdicts: dict[str, JudgeVerdict] | None = None  # by the digest of their text
+        self._running: dict[str, asyncio.Future[JudgeVerdict]] = {}
+        self._begun: dict[str, _Ballots] = {}
+        self._models: set[str] = set()
+        self._alike: int | None = 0  # items whose samples were alike; None: some were not
 
     async def rate(self, item: Mapping[str, Any], key: str, most: Decimal | None = None) -> JudgeVerdict:
         """The verdict on an item; `CallError` where a call failed, with what was `paid` so far.
@@ -315,7 +303,11 @@ class Judge:
             asking.under_way -= most
         usage = read_usage(data)
         if usage is not None and usage.input == 0:  # no prompt is empty
-            self._tell_once(_UNMETERED, unmetered_said())
+            self._tell_once(
+                _UNMETERED,
+                "the server reports 0 tokens for a prompt that is not empty; such calls are counted at the most they "
+                "can cost",
+            )
             usage = None
         if self.prices is not None:
             asking.paid += most if usage is None else self.prices.cost(usage)

@@ -9,7 +9,6 @@ import asyncio
 import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -19,20 +18,24 @@ import httpx2
 _KEPT = 5.0  # seconds without a call after which a connection is made anew
 
 
-@dataclass(slots=True, eq=False)
 class Wire:
-    """A connection that takes one call at a time."""
+    """A connection that takes one call at a time; `trusted` is None for plain HTTP."""
 
-    trusted: ssl.SSLContext | None  # None: for plain HTTP
-    proxy: str | None = None
-    _connection: httpcore2.AsyncConnectionInterface | None = field(init=False, default=None)
-    _urls: dict[str, httpcore2.URL] = field(init=False, default_factory=dict)
+    def __init__(self, trusted: ssl.SSLContext | None, proxy: str | None = None) -> None:
+        self.trusted, self.proxy = trusted, proxy
+        self._connection: httpcore2.AsyncConnectionInterface | None = None
+        self._urls: dict[str, httpcore2.URL] = {}
 
     async def post(
         self, address: str, headers: Mapping[str, str], content: bytes, *, most: int = 1 << 23
     ) -> httpcore2.Response:
         """The reply to a POST, read to its end, or just beyond `most` bytes; trouble is an error of httpcore2."""
-        url = self._url(address)
+        if address not in self._urls:  # read once: that takes as long as a tenth of a call
+            read = httpx2.URL(address)
+            self._urls[address] = httpcore2.URL(
+                scheme=read.raw_scheme, host=read.raw_host, port=read.port, target=read.raw_path
+            )
+        url = self._urls[address]
         host = b"[" + url.host + b"]" if b":" in url.host else url.host
         named = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
         named += [
@@ -71,15 +74,6 @@ class Wire:
         pool = httpcore2.AsyncConnectionPool(self.trusted, proxy, keepalive_expiry=_KEPT, network_backend=_Streams())
         self._connection = pool.create_connection(origin)  # of the pool nothing else is used
         return self._connection
-
-    def _url(self, address: str) -> httpcore2.URL:
-        """The address, read once: that takes as long as a tenth of a call."""
-        if address not in self._urls:
-            read = httpx2.URL(address)
-            self._urls[address] = httpcore2.URL(
-                scheme=read.raw_scheme, host=read.raw_host, port=read.port, target=read.raw_path
-            )
-        return self._urls[address]
 
 
 class _Stream(httpcore2.AsyncNetworkStream):

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,6 @@ class Setting:
         return float(population.items) if self.mode == "pool" else math.inf
 
 
-@dataclass(slots=True, eq=False)
 class Block:
     """A block of trials: the burn-in items of each, and the items that follow with a random number each.
 
@@ -113,25 +112,20 @@ class Block:
     block, process and order it is computed. All methods see the same items and the same random numbers.
     """
 
-    population: Population
-    setting: Setting
-    trials: range
-    burn_in: Index = field(init=False)  # trials × burn-in
-    index: Index = field(init=False)  # trials × stream
-    uniform: Floats = field(init=False)
-    _generators: list[np.random.Generator] = field(init=False)
-
-    def __post_init__(self) -> None:
-        n, N = self.setting.burn_in, self.population.items
-        self._generators = [np.random.default_rng([self.setting.seed, trial]) for trial in self.trials]
-        if self.setting.mode == "pool":
+    def __init__(self, population: Population, setting: Setting, trials: range) -> None:
+        self.population, self.setting, self.trials = population, setting, trials
+        n, N = setting.burn_in, population.items
+        self._generators = [np.random.default_rng([setting.seed, trial]) for trial in trials]
+        self.burn_in: Index  # trials × burn-in
+        self.index: Index  # trials × stream
+        self.uniform: Floats
+        if setting.mode == "pool":
             order = np.stack([rng.permutation(N) for rng in self._generators])
             self.burn_in, self.index = order[:, :n], order[:, n:]
             self.uniform = np.stack([rng.random(N - n) for rng in self._generators])
         else:
             self.burn_in = np.stack([rng.integers(0, N, n) for rng in self._generators])
-            self.index = np.empty((len(self.trials), 0), dtype=np.intp)
-            self.uniform = np.empty((len(self.trials), 0))
+            self.index, self.uniform = np.empty((len(trials), 0), dtype=np.intp), np.empty((len(trials), 0))
 
     @property
     def ends(self) -> bool:
@@ -151,8 +145,7 @@ class Block:
         return self.index[:, :taken], self.uniform[:, :taken]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MethodOutcome:
+class MethodOutcome(NamedTuple):
     """What a method came to: trials × budgets, ratings in [0, 1]."""
 
     value: Floats
@@ -162,9 +155,9 @@ class MethodOutcome:
     labels: Floats
 
     def at(self, budget: int) -> "MethodOutcome":
-        return MethodOutcome(*(getattr(self, f.name)[:, budget : budget + 1] for f in fields(self)))
+        return MethodOutcome(*(part[:, budget : budget + 1] for part in self))
 
     @classmethod
     def joined(cls, parts: Sequence["MethodOutcome"], *, axis: int) -> "MethodOutcome":
         """More trials (axis 0) or more budgets (axis 1)."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts], axis=axis) for f in fields(cls)))
+        return cls(*(np.concatenate(same, axis=axis) for same in zip(*parts, strict=True)))

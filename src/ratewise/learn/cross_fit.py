@@ -20,7 +20,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.draw import uniform
 from ratewise.learn.networks import check_encoder, library
 from ratewise.learn.rater_folder import Settings
-from ratewise.learn.trainer import HELD_OUT, RATES, Examples, Recipe, fit, model_to_start_from, template_of
+from ratewise.learn.trainer import HELD_OUT, RATES, Examples, fit, model_to_start_from, template_of
 
 FOLDS = 5
 _FEWEST = 20  # labels of the other folds, to train on
@@ -87,8 +87,9 @@ def encoder_trainer(text: tuple[str, ...], *, init: str | None = None, epochs: i
             kind="encoder", text=text, template=template_of("encoder", text, ("no", "yes")), low=low, high=high,
             longest=_LONGEST, init=start,
         )  # fmt: skip
-        recipe = Recipe(epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed)
-        fitted = fit(settings, examples, recipe, tell=lambda _: check())
+        fitted = fit(
+            settings, examples, epochs=epochs, batch=_BATCH, rate=RATES["encoder"], seed=seed, tell=lambda _: check()
+        )
         return low + (high - low) * fitted.network.probabilities(asked)
 
     return train

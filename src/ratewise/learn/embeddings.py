@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ratewise.core.result import JsonRecord, fields_in_json
 from ratewise.errors import InputError
-from ratewise.learn.networks import quiet_libraries, reason_of
+from ratewise.learn.networks import check_place, load_model
 from ratewise.tables.write import replacing, write_text
 
 Vectors = NDArray[np.float32]
@@ -84,13 +84,12 @@ def usual_tokens(texts: Sequence[str]) -> int:
 # The models
 
 
-@dataclass(slots=True, eq=False)
 class Embedder:
     """Embeds by the learner's endpoint, or by its model on this machine, which is loaded at the first batch."""
 
-    learner: Learner
-    tokens: int = 0  # billed for all calls so far
-    _model: Any = None
+    def __init__(self, learner: Learner) -> None:
+        self.learner, self.tokens = learner, 0  # billed for all calls so far
+        self._model: Any = None
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """The vectors in the order of the texts."""
@@ -126,8 +125,7 @@ class Embedder:
 
 def _loaded(model: str) -> Any:
     folder = Path(model).expanduser()
-    if not folder.is_dir() and (model.startswith((".", "~")) or folder.is_absolute()):
-        raise InputError(f"the embedding model {model!r} cannot be loaded: there is no such folder; check the path")
+    check_place("embedding model", model)
     if (folder / _TRAINED).is_file():
         raise InputError(
             f"{model!r} is a rater that was trained on labels, and its vectors may know those of your items; name the "
@@ -137,16 +135,8 @@ def _loaded(model: str) -> Any:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise InputError("embeddings need sentence-transformers; install it: pip install 'ratewise[text]'") from None
-    try:
-        with quiet_libraries():
-            return SentenceTransformer(
-                str(folder) if folder.is_dir() else model, model_kwargs={"use_safetensors": True}
-            )
-    except Exception as error:
-        raise InputError(
-            f"the embedding model {model!r} cannot be loaded ({reason_of(error)}); give the path of its folder, "
-            "with weights in safetensors"
-        ) from None
+    place, safe = str(folder) if folder.is_dir() else model, {"use_safetensors": True}
+    return load_model("embedding model", model, lambda: SentenceTransformer(place, model_kwargs=safe))
 
 
 # The folder
@@ -163,24 +153,17 @@ def cache_folder() -> Path:
     return Path(place).expanduser() / "vectors"
 
 
-@dataclass(slots=True, eq=False)
 class Vault:
-    """A folder of one learner's vectors."""
+    """A folder of one learner's vectors; `tokens` were billed for everything in it."""
 
-    learner: Learner
-    folder: Path
-    tokens: int = 0  # that were billed for everything in it
-    _known: dict[bytes, Vectors] = field(init=False, default_factory=dict)
-
-    @classmethod
-    def of(cls, learner: Learner, folder: Path | None = None) -> "Vault":
+    def __init__(self, learner: Learner, folder: Path | None = None) -> None:
         name = hashlib.sha256(learner.identity.encode()).hexdigest()[:16]
-        vault = cls(learner, (cache_folder() if folder is None else folder) / name)
-        for file in sorted(vault.folder.glob("*.npz")):
+        self.learner, self.folder, self.tokens = learner, (cache_folder() if folder is None else folder) / name, 0
+        self._known: dict[bytes, Vectors] = {}
+        for file in sorted(self.folder.glob("*.npz")):
             keys, vectors, tokens = _read(file)
-            vault._known.update(zip(map(bytes, keys), vectors, strict=True))
-            vault.tokens += tokens
-        return vault
+            self._known.update(zip(map(bytes, keys), vectors, strict=True))
+            self.tokens += tokens
 
     def missing(self, texts: Sequence[str]) -> dict[bytes, str]:
         return {key: text for text in texts if (key := key_of(text)) not in self._known}
@@ -208,7 +191,8 @@ class Vault:
             if most is not None:
                 self._check_money(batch, most)
             self._embed(list(keys), batch, embed)
-            _tell(min(first + BATCH, len(items)), len(items))
+            if (listener := _listener.get()) is not None:
+                listener(min(first + BATCH, len(items)), len(items))
         found = [self._known[key_of(text)] for text in texts]
         if len({vector.size for vector in found}) > 1:
             raise InputError(
@@ -276,9 +260,3 @@ def embedding_progress(listener: Progress | None) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
-
-
-def _tell(done: int, total: int) -> None:
-    listener = _listener.get()
-    if listener is not None:
-        listener(done, total)

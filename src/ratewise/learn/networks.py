@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -294,17 +294,28 @@ def _answers(tokenizer: Any, words: tuple[str, str]) -> list[int]:
 
 
 def _loaded(kind: Any, init: str, *, weights: bool = False) -> Any:
-    """From a folder or by a name. Weights are safetensors: transformers would also take pickles, which can run code."""
-    if not Path(init).expanduser().is_dir() and (init.startswith((".", "~")) or Path(init).is_absolute()):
-        raise InputError(f"the model {init!r} cannot be loaded: there is no such folder; check the path")
+    """Weights are safetensors: transformers would also take pickles, which can run code."""
+    safe = {"use_safetensors": True} if weights else {}
+    return load_model("model", init, lambda: kind.from_pretrained(init, **safe))
+
+
+def load_model(what: str, name: str, load: Callable[[], Any]) -> Any:
+    """A model from a folder or by a name, loaded without a word."""
+    check_place(what, name)
     try:
         with quiet_libraries():
-            return kind.from_pretrained(init, use_safetensors=True) if weights else kind.from_pretrained(init)
+            return load()
     except Exception as error:
         raise InputError(
-            f"the model {init!r} cannot be loaded ({reason_of(error)}); give the path of its folder, with weights in "
+            f"the {what} {name!r} cannot be loaded ({reason_of(error)}); give the path of its folder, with weights in "
             "safetensors"
         ) from None
+
+
+def check_place(what: str, name: str) -> None:
+    """Refuse a path where no folder is; anything else is a name."""
+    if not Path(name).expanduser().is_dir() and (name.startswith((".", "~")) or Path(name).is_absolute()):
+        raise InputError(f"the {what} {name!r} cannot be loaded: there is no such folder; check the path")
 
 
 def check_folder(folder: Path) -> None:

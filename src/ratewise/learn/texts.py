@@ -187,7 +187,7 @@ def _vectors(
             raise TableError(f"column {name!r} of {table.name} is empty; leave it out of the texts")
     if learner.kind == "words":
         return lambda rows: [hashed(column[rows]).astype(np.float32) for column in texts]
-    every = Vault.of(learner, folder).vectors([text for column in texts for text in column], most=most)
+    every = Vault(learner, folder).vectors([text for column in texts for text in column], most=most)
     parts = np.split(every, len(names))
     return lambda rows: [column[rows] for column in parts]
 

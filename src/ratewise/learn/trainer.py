@@ -45,17 +45,6 @@ _CLIP = 1.0  # of a step's gradient
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """How to train."""
-
-    epochs: int = 4  # at most
-    patience: int = 2  # epochs without a gain before it stops
-    batch: int = 16
-    rate: float = 5e-5
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """News for people: an epoch, or a part of it."""
 
@@ -103,45 +92,46 @@ class Fitted:
 
 
 def fit(
-    settings: Settings, examples: Examples, recipe: Recipe, *, device: str | None = None, folder: Path | None = None,
-    tell: Tell | None = None,
+    settings: Settings, examples: Examples, *, epochs: int, batch: int, rate: float, seed: int, patience: int = 2,
+    device: str | None = None, folder: Path | None = None, tell: Tell | None = None,
 ) -> Fitted:  # fmt: skip
-    """Train on what is not held out until that is predicted no better, then calibrate by it.
+    """Train on what is not held out until that is predicted no better for `patience` epochs, then calibrate by it.
 
     After every epoch all that is needed to go on is written to the folder, if there is one. What was written for other
     data or settings is not used.
     """
     torch = library("torch")
     target, held_out = examples.target, examples.held_out
-    seeded(recipe.seed)
+    seeded(seed)
     kind: Callable[..., Network] = Encoder if settings.kind == "encoder" else Causal
     network = kind(settings.init, settings, device_of(device))
     prompts = [settings.prompt(row) for row in examples.rows]
-    said = [settings.to_json(), repr(recipe), repr(prompts), target.tobytes().hex(), held_out.tobytes().hex()]
+    recipe = repr((epochs, patience, batch, rate, seed))
+    said = [settings.to_json(), recipe, repr(prompts), target.tobytes().hex(), held_out.tobytes().hex()]
     digest = hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()
     parts = network.parts()
     trained = [part for part in parts.values() if part.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=0.01)
     course = Fitted(network)
     best = {} if folder is None else _resumed(course, folder, digest, parts, optimizer)
     unseen, wanted = [prompts[i] for i in np.flatnonzero(held_out)], target[held_out]
     started, steps = time.monotonic(), 0
-    for epoch in range(len(course.losses), recipe.epochs):
-        if course.held_out and len(course.held_out) - 1 - course.best >= recipe.patience:
+    for epoch in range(len(course.losses), epochs):
+        if course.held_out and len(course.held_out) - 1 - course.best >= patience:
             break
-        seeded(recipe.seed * 10_007 + epoch)
-        order = np.random.default_rng([recipe.seed, epoch]).permutation(np.flatnonzero(~held_out))
+        seeded(seed * 10_007 + epoch)
+        order = np.random.default_rng([seed, epoch]).permutation(np.flatnonzero(~held_out))
         network.train(True)
-        total, batches = 0.0, [order[i : i + recipe.batch] for i in range(0, order.size, recipe.batch)]
-        for done, batch in enumerate(batches):
-            rate = recipe.rate * _size(epoch * len(batches) + done, len(batches), recipe.epochs)
-            total += _step(network, optimizer, [prompts[i] for i in batch.tolist()], target[batch], rate)
+        total, batches = 0.0, [order[i : i + batch] for i in range(0, order.size, batch)]
+        for done, rows in enumerate(batches):
+            now = rate * _size(epoch * len(batches) + done, len(batches), epochs)
+            total += _step(network, optimizer, [prompts[i] for i in rows.tolist()], target[rows], now)
             steps += 1
             if tell is not None:
                 passed = (time.monotonic() - started) / steps
-                left = passed * ((recipe.epochs - epoch) * len(batches) - done - 1)
+                left = passed * ((epochs - epoch) * len(batches) - done - 1)
                 last = course.held_out[-1] if course.held_out else None
-                tell(Step(epoch + (done + 1) / len(batches), recipe.epochs, total / (done + 1), last, left))
+                tell(Step(epoch + (done + 1) / len(batches), epochs, total / (done + 1), last, left))
         z = network.answers(unseen)
         course.losses.append(total / len(batches))
         course.held_out.append(float(np.mean(np.logaddexp(0.0, z) - wanted * z)))
@@ -309,8 +299,10 @@ def train_rater(
     except ValueError as error:
         raise InputError(str(error)) from None
     folder = _made(Path(output), settings.init)
-    recipe = Recipe(epochs=epochs, batch=batch, rate=RATES[kind], seed=seed)
-    fitted = fit(settings, examples, recipe, device=device, folder=folder, tell=progress)
+    fitted = fit(
+        settings, examples, epochs=epochs, batch=batch, rate=RATES[kind], seed=seed, device=device, folder=folder,
+        tell=progress,
+    )  # fmt: skip
     settings, held = fitted.network.settings, examples.held_out
     known = TrainedOn.of(examples.ids, examples.rows)
     if (Path(settings.init) / KNOWN).is_file():  # it goes on from a rater that has seen labels before
@@ -323,8 +315,8 @@ def train_rater(
         },
         "training": {
             "kind": settings.kind, "init": settings.init, "epochs": len(fitted.losses), "best": fitted.best + 1,
-            "losses": fitted.losses, "held_out_losses": fitted.held_out, "rate": recipe.rate, "batch": recipe.batch,
-            "seed": recipe.seed,
+            "losses": fitted.losses, "held_out_losses": fitted.held_out, "rate": RATES[kind], "batch": batch,
+            "seed": seed,
         },
         "calibration": {"temperature": settings.temperature, "shift": settings.shift},
         "held_out": quality(settings.calibrated(fitted.unseen), examples.target[held]),

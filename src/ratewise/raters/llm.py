@@ -158,20 +158,22 @@ class LlmRater:
 
     async def rate(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """One verdict after the other."""
-        return [await self._one(question) for question in questions]
+        replies: list[Answer | Failure] = []
+        for question in questions:
+            try:
+                verdict = await self._judge.rate(question.item, question.key, question.most)
+            except CallError as error:
+                paid = None if self._flat and error.billed else error.paid
+                replies.append(Failure(error.reason, paid, error.after))
+                continue
+            value = verdict.hard if self._hard else verdict.value
+            price = None if self._flat and not verdict.repeated else verdict.price
+            replies.append(Answer(value, price, verdict.note, verdict.doubt))
+        return replies
 
     async def close(self) -> None:
         """Close the connections."""
         await self._judge.client.close()
-
-    async def _one(self, question: Question) -> Answer | Failure:
-        try:
-            verdict = await self._judge.rate(question.item, question.key, question.most)
-        except CallError as error:
-            return Failure(error.reason, None if self._flat and error.billed else error.paid, error.after)
-        value = verdict.hard if self._hard else verdict.value
-        price = None if self._flat and not verdict.repeated else verdict.price
-        return Answer(value, price, verdict.note, verdict.doubt)
 
 
 def prices_of(settings: LlmSettings, memory: Memory) -> TokenPrices:

@@ -60,19 +60,13 @@ def _marked(secret: str) -> str:
 
 
 def without_secrets(address: str, mask: Mask = _stars) -> str:
-    """An address without its user and password: all before the last @ could be one of them, escaped or not."""
+    """An address without its user, password and secret options: all before the last @ could be one, escaped or not."""
     scheme, mark, rest = address.partition("://")
     if not mark:
         return _KNOWN.sub(lambda found: mask(found[0]), address)
     person, at, host = rest.rpartition("@")
-    return _hidden_values(f"{scheme}://{mask(person)}@{host}" if at else address, mask)
-
-
-def _hidden_values(address: str, mask: Mask) -> str:
-    """The options at the end of an address, with passwords hidden."""
-    place, mark, options = address.partition("?")
-    shown = "&".join(_argument(option, mask) for option in options.split("&"))
-    return f"{place}{mark}{shown}"
+    place, mark, options = (f"{scheme}://{mask(person)}@{host}" if at else address).partition("?")
+    return place + mark + "&".join(_argument(option, mask) for option in options.split("&"))
 
 
 def safe_words(words: Sequence[str], mask: Mask = _stars) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -19,8 +20,7 @@ _BYTES = 24  # of a secret: 192 bits
 SESSION_SECONDS = 14 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(NamedTuple):
     """One who may sign in."""
 
     name: str
@@ -29,8 +29,7 @@ class Person:
     made_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """A browser that is signed in."""
 
     name: str

@@ -5,10 +5,8 @@ one place, `settle`.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import exc
 
@@ -26,13 +24,11 @@ from ratewise.store.queue import (
     Attempt,
     Claim,
     Entry,
-    NewDraws,
     Outcome,
     fits,
     now,
 )
 
-KNOWN = "was there already"
 QUESTION = ("position", "step")
 
 
@@ -145,56 +141,40 @@ def ask(connection: sa.Connection, positions: Sequence[int], steps: Sequence[int
     write_ledger(connection, [("reserve", p, s, 1, amount) for p, s, amount in asked])
 
 
-@dataclass(slots=True)
-class Settlement:
-    """Ledger entries, questions that are done, those to be asked again, and the change of the sums."""
+def settle(
+    connection: sa.Connection, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False
+) -> list[Outcome]:
+    """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone.
 
-    entries: list[Entry] = field(default_factory=list)
-    done: list[Outcome] = field(default_factory=list)
-    again: list[Outcome] = field(default_factory=list)
-    reserved: int = 0
-    spent: int = 0
-
-
-def settlement(outcomes: Sequence[Outcome], held: Mapping[Attempt, int], bound: int, *limits: int | None) -> Settlement:
-    """What outcomes do; `held` is the money of attempts that are still open, all else is settled already.
-
-    A failed attempt is followed by another if the limits hold it once this one is paid; `bound` is spent or reserved.
+    What is settled already stays so. A failed attempt is followed by another if budget and cap hold it once this one is
+    paid.
     """
-    out = Settlement()
+    held = held_money(connection, [o.claim for o in outcomes])
+    now_bound, cap = bound(connection) if any(o.again is not None for o in outcomes) else (0, None)
+    entries: list[Entry] = []
+    done: list[Outcome] = []
+    again: list[Outcome] = []
+    reserved = spent = 0
     for o in outcomes:
         c = o.claim
         if (c.position, c.step, c.attempt) not in held:
             continue
-        out.entries.append(("settle", c.position, c.step, c.attempt, o.paid))
-        out.reserved -= held[c.position, c.step, c.attempt]
-        out.spent += o.paid
-        if o.again is not None and fits(bound + out.reserved + out.spent, o.again, *limits):
-            out.entries.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
-            out.reserved += o.again
-            out.again.append(o)
+        entries.append(("settle", c.position, c.step, c.attempt, o.paid))
+        reserved, spent = reserved - held[c.position, c.step, c.attempt], spent + o.paid
+        if o.again is not None and fits(now_bound + reserved + spent, o.again, budget, cap):
+            entries.append(("reserve", c.position, c.step, c.attempt + 1, o.again))
+            reserved += o.again
+            again.append(o)
         else:
-            out.done.append(o)
-    return out
-
-
-def settle(
-    connection: sa.Connection, outcomes: Sequence[Outcome], budget: int | None, *, for_anyone: bool = False
-) -> list[Outcome]:
-    """Write answers down and pay; returns those to be asked again, by the same worker unless they are for anyone."""
-    held = held_money(connection, [o.claim for o in outcomes])
-    again = any(o.again is not None for o in outcomes)
-    now_bound, cap = bound(connection) if again else (0, None)
-    found = settlement(outcomes, held, now_bound, budget, cap)
-    chain.update(connection, "ratings", QUESTION, _answers(found.done), "worker = NULL")
+            done.append(o)
+    chain.update(connection, "ratings", QUESTION, _answers(done), "worker = NULL")
     failed = [
-        {"attempts": o.claim.attempt, "note": o.note, "position": o.claim.position, "step": o.claim.step}
-        for o in found.again
+        {"attempts": o.claim.attempt, "note": o.note, "position": o.claim.position, "step": o.claim.step} for o in again
     ]
     chain.update(connection, "ratings", QUESTION, failed, "worker = NULL" if for_anyone else "")
-    write_ledger(connection, found.entries)
-    move(connection, found.reserved, found.spent)
-    return found.again
+    write_ledger(connection, entries)
+    move(connection, reserved, spent)
+    return again
 
 
 def held_money(connection: sa.Connection, asked: Sequence[Claim]) -> dict[Attempt, int]:
@@ -221,15 +201,6 @@ def _answers(done: Sequence[Outcome]) -> list[dict[str, object]]:
         }
         for o in done
     ]  # fmt: skip
-
-
-def settle_known(connection: sa.Connection, new: NewDraws) -> None:
-    """Strong ratings that were there before they were asked for."""
-    assert new.known is not None
-    rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
-    asked = claims(connection, q.CLAIMS_AT, step=new.end - 1, positions=(new.first + rows).tolist())
-    known = [Outcome(claim, 0, float(new.known[claim.position - new.first]), KNOWN) for claim in asked]
-    settle(connection, known, None)
 
 
 def reopen(connection: sa.Connection, claim: Claim, price: int, budget: int | None) -> bool | None:

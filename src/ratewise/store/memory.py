@@ -43,7 +43,7 @@ class MemoryQueue:
         self.workers = np.zeros(shape, dtype=np.int64)  # who has the question in hand; 0: nobody
         self.rates: Floats = np.ones((n, later_raters))
         self.selected: Mask = np.zeros((n, later_raters), dtype=np.bool_)
-        self.ledger: list[Entry] = []
+        self._moves: list[tuple[str, Units, Units, Units]] = []  # (kind, positions, steps, amounts) of the ledger
         self.waiting: set[int] = set()  # workers who got no question
         self._held: Units = np.zeros(shape, dtype=np.int64)  # reserved for the open attempt
         self._facts: dict[str, str] = {}
@@ -71,7 +71,16 @@ class MemoryQueue:
         return 0
 
     def settled_before(self, position: int) -> int:
-        return sum(amount for kind, p, *_, amount in self.ledger if kind == "settle" and p < position)
+        return sum(total(paid[p < position]) for kind, p, _, paid in self._moves if kind == "settle")
+
+    @property
+    def ledger(self) -> list[Entry]:
+        """Its rows as a store has them: money that is held for a batch is of no rater, and nothing is asked twice."""
+        return [
+            (kind, p, s, 1, amount) if s != _UNASKED else (kind, p, None, None, amount)
+            for kind, *columns in self._moves
+            for p, s, amount in zip(*(column.tolist() for column in columns), strict=True)
+        ]
 
     # Rounds
 
@@ -92,7 +101,7 @@ class MemoryQueue:
     def close_round(self, number: int, items: int) -> bool:
         if any(self.open_by_step(self._rounds[number - 1].first + items).values()):
             return False
-        self._rounds[number - 1] = replace(self._rounds[number - 1], items=items)
+        self._rounds[number - 1] = self._rounds[number - 1]._replace(items=items)
         return True
 
     def refit_rounds(self) -> list[int]:
@@ -133,7 +142,7 @@ class MemoryQueue:
                 drawn = b.first in cost
                 batches[k] = replace(b, drawn=b.drawn or drawn, cost=cost.get(b.first, b.cost), steps=new.end - 1)
         if new.factor is not None:
-            self._rounds[new.round - 1] = replace(self._rounds[new.round - 1], factor=new.factor)
+            self._rounds[new.round - 1] = self._rounds[new.round - 1]._replace(factor=new.factor)
         if new.known is not None:
             rows = np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
             self._settle(new.first + rows, np.full(rows.size, new.end - 1), new.known[rows], np.zeros_like(rows))
@@ -146,7 +155,7 @@ class MemoryQueue:
             return False
         self._again[look] = new
         self._ask(positions, np.full(positions.size, self.rates.shape[1]), amounts)
-        self._rounds[number - 1] = replace(self._rounds[number - 1], factor=new.factor)
+        self._rounds[number - 1] = self._rounds[number - 1]._replace(factor=new.factor)
         return True
 
     def again(self, look: int) -> AgainRows:
@@ -154,7 +163,7 @@ class MemoryQueue:
         return self._again.get(look, none)
 
     def _hold(self, kind: str, first: int, amount: int) -> None:
-        self.ledger.append((kind, first, None, None, abs(amount)))
+        self._moves.append((kind, np.array([first]), np.array([_UNASKED]), np.array([abs(amount)])))
         self._reserved += amount
 
     def _ask(self, positions: Units, steps: Units, prices: Units) -> None:
@@ -162,8 +171,7 @@ class MemoryQueue:
         self._open += np.bincount(steps, minlength=self._open.size)
         self._held[positions, steps] = prices
         self._reserved += total(prices)
-        asked = zip(positions.tolist(), steps.tolist(), prices.tolist(), strict=True)
-        self.ledger += [("reserve", p, s, 1, price) for p, s, price in asked]
+        self._moves.append(("reserve", positions, steps, prices))
 
     # Questions and answers
 
@@ -223,8 +231,7 @@ class MemoryQueue:
         self._open -= np.bincount(steps, minlength=self._open.size)
         self.states[here] = np.where(np.isnan(values), MISSING, ANSWERED)
         self.values[here], self.workers[here], self._held[here] = values, 0, 0
-        rows = zip(positions.tolist(), steps.tolist(), paid.tolist(), strict=True)
-        self.ledger += [("settle", p, s, 1, amount) for p, s, amount in rows]
+        self._moves.append(("settle", positions, steps, paid))
 
 
 PlanningQueue = Store | MemoryQueue  # what keeps rounds, batches, draws and sums for the planner

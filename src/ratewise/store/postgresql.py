@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from ratewise.errors import InputError
+from ratewise.store.connection import Database
 
 LEASE = 30.0  # seconds of silence after which another process may lead
 _FACT = "leading"  # "seconds since 1970 by the server's clock|name of the connections"
@@ -41,7 +42,7 @@ _SESSION = {
 }  # fmt: skip
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     """A schema named after the campaign; processes are alive as long as their advisory locks are."""
 
     shared = True
@@ -56,8 +57,9 @@ class PostgreSQL:
             ) from None
         self.schema = "ratewise_" + re.sub(r"[^a-z0-9_]", "_", name.lower())
         self.shown = f"{(address.host or 'localhost').rpartition('@')[2]}/{address.database}"
+        settings = {name: value for name, value in _CONNECTION.items() if name not in address.query}
         try:
-            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=_settings(address))
+            self.engine = sa.create_engine(address, pool_pre_ping=True, connect_args=settings)
         except ModuleNotFoundError:
             raise InputError(
                 "a PostgreSQL store needs psycopg; install it with: pip install 'ratewise[postgres]'"
@@ -82,9 +84,6 @@ class PostgreSQL:
     def exists(self) -> bool:
         with self.engine.connect() as connection:
             return sa.inspect(connection).has_schema(self.schema)
-
-    def check_present(self) -> None:
-        """A schema that is dropped is missed by the next statement."""
 
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
@@ -196,7 +195,6 @@ class PostgreSQL:
         self._own = None
 
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Those whose locks nobody holds."""
         held = self._held()
         return [n for n in workers if n != self._worker and n not in held]
 
@@ -220,12 +218,3 @@ class PostgreSQL:
 
     def running(self) -> bool:
         return _LEADER in self._held()
-
-    def damage(self) -> list[str]:
-        """The server sees to that itself."""
-        return []
-
-
-def _settings(address: sa.URL) -> dict[str, int]:
-    """How a connection finds out that the other side is gone; what the address itself says about it stays."""
-    return {name: value for name, value in _CONNECTION.items() if name not in address.query}

@@ -4,6 +4,7 @@ database (`store`) and the one of arrays (`memory`).
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,7 @@ class Outcome:
     charged: int | None = None  # what was asked for it, where that is more than was reserved: this is not paid
 
 
-@dataclass(frozen=True, slots=True)
-class RoundRow:
+class RoundRow(NamedTuple):
     """A round as it is stored; the queue keeps its plan as text and does not read it."""
 
     number: int

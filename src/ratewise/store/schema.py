@@ -245,12 +245,6 @@ def create(connection: sa.Connection) -> None:
         raise_guards(connection)
 
 
-def is_foreign(connection: sa.Connection) -> bool:
-    """Whether there are tables, but not ours."""
-    found = set(sa.inspect(connection).get_table_names())
-    return bool(found) and not {"meta", "items", "ratings", "ledger"} <= found
-
-
 def check_format(connection: sa.Connection) -> None:
     """Refuse a campaign that a newer release has written."""
     found = connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version"))

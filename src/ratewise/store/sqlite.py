@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.util import LRUCache
 
 from ratewise.errors import StoreError
+from ratewise.store.connection import Database
 
 LEADER = "leader"  # the fact that names it
 
@@ -47,7 +48,7 @@ def _dialect() -> tuple[sa.Dialect, MutableMapping[Any, Any]]:
         return engine.dialect, LRUCache(_STATEMENTS)
 
 
-class SQLite:
+class SQLite(Database):
     """One file, in write-ahead mode, synced to the disk at every commit."""
 
     shared = False
@@ -134,7 +135,6 @@ class SQLite:
         return self._lock is not None
 
     def dead(self, workers: Sequence[int]) -> list[int]:
-        """Workers without a lock; for the process that plans to ask."""
         gone = [worker for worker in workers if not _is_held(self._of(worker))]
         for worker in gone:
             self._forget(worker)
@@ -160,10 +160,6 @@ class SQLite:
 
     def running(self) -> bool:
         return self._lock is not None or _is_held(self.path + ".lock")
-
-    def silent_leader(self) -> str | None:
-        """None: one process plans here, and nobody waits for it."""
-        return None
 
     def damage(self) -> list[str]:
         with self.engine.begin() as connection:

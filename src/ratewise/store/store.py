@@ -23,8 +23,9 @@ from ratewise.store import chain
 from ratewise.store import ledger as sql
 from ratewise.store import queries as q
 from ratewise.store import schema as t
-from ratewise.store.connection import Database, connect, damaged, told
+from ratewise.store.connection import Database, damaged, told
 from ratewise.store.money import total
+from ratewise.store.postgresql import PostgreSQL
 from ratewise.store.queue import (
     CHECK,
     TEXTS,
@@ -42,8 +43,9 @@ from ratewise.store.queue import (
     now,
     people_short,
 )
-from ratewise.store.sqlite import LEADER, is_alive, this_process
+from ratewise.store.sqlite import LEADER, SQLite, is_alive, this_process
 
+KNOWN = "was there already"  # of a rating that nobody was asked for
 _LONGEST_NOTE = 2000
 _P = ParamSpec("_P")
 _Found = TypeVar("_Found")
@@ -62,7 +64,12 @@ class Store:
     @classmethod
     def at(cls, store: str, folder: str, name: str) -> Self:
         """The store by the form of `store`: a file beside the TOML, or postgresql://…"""
-        return cls(connect(store, folder, name))
+        scheme, is_address, place = store.partition("://")
+        if not is_address:
+            return cls(SQLite(os.path.join(folder, store)))
+        if scheme not in ("postgresql", "postgresql+psycopg", "postgres"):
+            raise InputError(f"store {scheme}:// is not known; name a file, or postgresql://…")
+        return cls(PostgreSQL(f"postgresql+psycopg://{place}", name))
 
     # Transactions
 
@@ -143,12 +150,13 @@ class Store:
             if not self.database.exists():
                 return False
             with self._read.begin() as connection:
-                if t.is_foreign(connection):
+                found = set(sa.inspect(connection).get_table_names())
+                if found and not {"meta", "items", "ratings", "ledger"} <= found:
                     raise InputError(
                         f"{self.database.shown} is a database, but no campaign of ratewise; nothing was changed: name "
                         "another file as the store"
                     )
-                if not sa.inspect(connection).has_table("meta"):
+                if not found:
                     return False
                 t.check_format(connection)
                 return q.FACT.first(connection, key="spec") is not None
@@ -405,7 +413,10 @@ class Store:
                 chain.update(connection, "rounds", ["number"], [{"factor": new.factor, "number": new.round}])
             sql.move(connection, total(amounts) - new.release, 0)
             if new.known is not None:
-                sql.settle_known(connection, new)
+                there = new.first + np.flatnonzero(new.selected[:, -1] & ~np.isnan(new.known))
+                asked = sql.claims(connection, q.CLAIMS_AT, step=new.end - 1, positions=there.tolist())
+                known = [Outcome(claim, 0, float(new.known[claim.position - new.first]), KNOWN) for claim in asked]
+                sql.settle(connection, known, None)
         return True
 
     def draw_again(self, number: int, look: int, new: AgainRows, budget: int | None) -> bool:

@@ -53,7 +53,8 @@ class Unsaved:
         """Add the outcomes; where even that fails they are lost, and asked for again with the same key."""
         lines = "".join("\n" + json.dumps(_row(o, self.campaign)) for o in outcomes).encode() + b"\n"
         try:
-            with open(self.path, "r+b" if self._has_room() else "ab", buffering=0) as file:
+            has_room = self.path.exists() and self.path.read_bytes().endswith(b"\n\n")
+            with open(self.path, "r+b" if has_room else "ab", buffering=0) as file:
                 if file.readable():
                     file.seek(len(file.read().rstrip(b"\n")))
                 whole = file.write(lines) == len(lines)
@@ -61,9 +62,6 @@ class Unsaved:
         except OSError:
             return False
         return whole
-
-    def _has_room(self) -> bool:
-        return self.path.exists() and self.path.read_bytes().endswith(b"\n\n")
 
     def restore(self, store: Store, budget: int | None, read: Read) -> list[str]:
         """Settle what was kept and can be believed, then delete it; what was settled in the meantime stays as it is.

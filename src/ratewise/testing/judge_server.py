@@ -8,18 +8,21 @@
 From a shell: python -m ratewise.testing.judge_server --port 8000 --table items.csv
 
 Every call is counted with its tokens, so that a ledger can be compared with what the server would bill. A call that is
-repeated with the same Idempotency-Key gets the same answer and is billed once.
+repeated with the same Idempotency-Key gets the same answer and is billed once. With strict=True it bills as strict
+services do: a key that comes again with other bytes is refused (422), and so is a request without a key (400).
 """
 
 import argparse
 import asyncio
+import hashlib
 import json
 import random
+import re
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -35,13 +38,13 @@ Fault = Literal[
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
-@dataclass(slots=True)
 class Faults:
     """Shares of calls with a fault, and faults of the next calls, which come first."""
 
-    shares: dict[Fault, float] = field(default_factory=dict)
-    queue: deque[Fault | None] = field(default_factory=deque)
-    _calls: int = field(init=False, default=0)
+    def __init__(self, shares: Mapping[Fault, float] | None = None) -> None:
+        self.shares = dict(shares or {})
+        self.queue: deque[Fault | None] = deque()
+        self._calls = 0
 
     def next(self) -> Fault | None:
         """The fault of this call; None: it goes well."""
@@ -59,12 +62,13 @@ class Faults:
 _LARGEST = 16_000_000  # bytes of a request
 _CUT = 0  # the status of a connection that is cut
 _HEADERS = "HTTP/1.1 {status} {word}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{more}\r\n"
+_KEY = re.compile(r"[!-~]{1,255}")
 _WORDS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
 
 @dataclass(slots=True)
 class Billed:
-    """What the server has counted."""
+    """What the server has counted, in all or for one key."""
 
     calls: int = 0
     input: int = 0
@@ -105,22 +109,27 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(slots=True, eq=False)
 class JudgeServer:
-    """Serves on 127.0.0.1 in a thread of its own, from `start` (or `with`) to `stop`."""
+    """Serves on 127.0.0.1 in a thread of its own, from `start` (or `with`) to `stop`; port 0 is any free one."""
 
-    rule: HiddenRule = field(default_factory=HiddenRule)
-    behaviour: Behaviour = field(default_factory=Behaviour)
-    faults: Faults = field(default_factory=Faults)
-    port: int = 0  # 0: any free one
-    billed: Billed = field(init=False, default_factory=Billed)
-    requests: list[dict[str, Any]] = field(init=False, default_factory=list)  # bodies that were read, in order
-    keep_requests: bool = True
-    _answered: dict[str, Reply] = field(init=False, default_factory=dict)
-    _times: Counter[str] = field(init=False, default_factory=Counter)  # that each text was answered
-    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
-    _thread: threading.Thread | None = field(init=False, default=None)
-    _open: set[asyncio.StreamWriter] = field(init=False, default_factory=set)
+    def __init__(
+        self, rule: HiddenRule | None = None, behaviour: Behaviour | None = None, *, port: int = 0, strict: bool = False
+    ) -> None:
+        self.rule, self.behaviour, self.faults = rule or HiddenRule(), behaviour or Behaviour(), Faults()
+        self.port, self.strict = port, strict
+        self.replays = True  # whether a key that comes again gets its answer again; else it is billed again
+        self.billed = Billed()
+        self.bills: dict[str, Billed] = {}  # by key
+        self.asked: Counter[str] = Counter()  # times that each key came
+        self.refused = 0  # keys that came with other bytes, or were none, where it is strict
+        self.requests: list[dict[str, Any]] = []  # bodies that were read, in order
+        self.keep_requests = True
+        self._requested: dict[str, str] = {}  # by key, a digest of its request
+        self._answered: dict[str, Reply] = {}
+        self._times: Counter[str] = Counter()  # that each text was answered
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._open: set[asyncio.StreamWriter] = set()
 
     @property
     def base_url(self) -> str:
@@ -187,11 +196,15 @@ class JudgeServer:
             writer.close()
 
     async def _reply(self, path: str, headers: Mapping[str, str], content: bytes) -> Reply:
+        key = headers.get("idempotency-key", "")
+        if self.strict and (wrong := self._wrong_key(key, path, content)) is not None:
+            self.refused += 1
+            return wrong
+        self.asked[key] += 1
         if self.behaviour.delay:
             await asyncio.sleep(self.behaviour.delay)
         if self.behaviour.key and headers.get("authorization") != f"Bearer {self.behaviour.key}":
             return self._error(401, f"Incorrect API key provided: {headers.get('authorization', 'none')}")
-        key = headers.get("idempotency-key", "")
         if key and key in self._answered:
             self.billed.repeated += 1
             return self._answered[key]
@@ -200,14 +213,22 @@ class JudgeServer:
             await asyncio.sleep(self.behaviour.slow)
         reply = self._turned_away(fault)
         if reply is None:
-            reply = self._answer_to(key, path, content, fault)
-        if reply.status == 200 and key and fault is None:
-            self._answered[key] = reply
+            before, bill = replace(self.billed), self.bills.setdefault(key, Billed())
+            reply = self._answer(path, content, fault)
+            for name in ("calls", "input", "output"):
+                more = getattr(self.billed, name) - getattr(before, name)
+                setattr(bill, name, getattr(bill, name) + more)
+        if reply.status == 200 and key and self.replays and (self.strict or fault is None):
+            self._answered[key] = reply  # a strict server repeats one that helps nobody, too: it was billed
         return reply
 
-    def _answer_to(self, key: str, path: str, content: bytes, fault: Fault | None) -> Reply:
-        """The answer to a request that is not turned away."""
-        return self._answer(path, content, fault)
+    def _wrong_key(self, key: str, path: str, content: bytes) -> Reply | None:
+        if _KEY.fullmatch(key) is None:
+            return self._error(400, "An Idempotency-Key of 1 to 255 printable ASCII characters is needed")
+        request = hashlib.sha256(path.encode() + b"\n" + content).hexdigest()
+        if self._requested.setdefault(key, request) != request:
+            return self._error(422, "Keys for idempotent requests can only be used with the same request")
+        return None
 
     def _turned_away(self, fault: Fault | None) -> Reply | None:
         wait = self.behaviour.retry_after

@@ -39,10 +39,10 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_model_is_loaded_once_and_only_if_a_text_is_new(tmp_path: Path) -> None:
     learner = Learner("embeddings", "mini")
     texts = [f"text {i}" for i in range(300)]
-    first = Vault.of(learner, tmp_path).vectors(texts)
+    first = Vault(learner, tmp_path).vectors(texts)
     assert first.shape == (300, 2)
     assert _Fake.loaded == 1
-    np.testing.assert_array_equal(Vault.of(learner, tmp_path).vectors(texts), first)
+    np.testing.assert_array_equal(Vault(learner, tmp_path).vectors(texts), first)
     assert _Fake.loaded == 1
 
 

@@ -35,28 +35,28 @@ def test_vectors_come_in_the_order_of_the_texts_and_are_billed(learner: Learner,
 
 def test_each_text_is_paid_for_once(learner: Learner, server: EmbeddingServer, tmp_path: Path) -> None:
     for _ in range(2):
-        Vault.of(learner, tmp_path).vectors(["a", "bb", "a"])
+        Vault(learner, tmp_path).vectors(["a", "bb", "a"])
     assert [sorted(texts) for *_, texts, _ in server.asked] == [["a", "bb"]]
 
 
 def test_a_reply_that_cannot_be_used_was_billed_and_counts(learner: Learner, tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(InputError, match="does not have 2 embeddings"):
-            Vault.of(learner, tmp_path).vectors(["a", "break"])
-    Vault.of(learner, tmp_path).vectors(["a", "bb"])
-    vault = Vault.of(learner, tmp_path)
+            Vault(learner, tmp_path).vectors(["a", "break"])
+    Vault(learner, tmp_path).vectors(["a", "bb"])
+    vault = Vault(learner, tmp_path)
     assert (vault.tokens, vault.booked) == (60, 0)
     vault.book(60)
     vault.book(20)
-    assert Vault.of(learner, tmp_path).booked == 60
+    assert Vault(learner, tmp_path).booked == 60
 
 
 def test_no_batch_is_sent_that_could_cost_too_much(learner: Learner, server: EmbeddingServer, tmp_path: Path) -> None:
     texts = [f"text {i}" for i in range(300)]
     with pytest.raises(InputError, match=r"0\.00128 of 0\.0014 are paid, and the next 44 texts may cost 0\.00022"):
-        Vault.of(learner, tmp_path).vectors(texts, most=Decimal("0.0014"))
+        Vault(learner, tmp_path).vectors(texts, most=Decimal("0.0014"))
     assert [len(texts) for *_, texts, _ in server.asked] == [256]
-    assert Vault.of(learner, tmp_path).vectors(texts, most=Decimal("0.0015")).shape == (300, 2)
+    assert Vault(learner, tmp_path).vectors(texts, most=Decimal("0.0015")).shape == (300, 2)
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,10 @@ class Wrong(Model):
 def test_each_text_is_embedded_once_and_kept(tmp_path: Path) -> None:
     model, told = Model(), []
     with embedding_progress(lambda *done: told.append(done)):
-        first = Vault.of(LEARNER, tmp_path).vectors(["aa", "b", "aa"], embed=model)
+        first = Vault(LEARNER, tmp_path).vectors(["aa", "b", "aa"], embed=model)
     assert sorted(model.seen) == ["aa", "b"]
     assert told == [(2, 2)]
-    again = Vault.of(LEARNER, tmp_path).vectors(["b", "aa", "c"], embed=model)
+    again = Vault(LEARNER, tmp_path).vectors(["b", "aa", "c"], embed=model)
     assert model.seen[-1:] == ["c"]
     assert len(model.seen) == 3
     np.testing.assert_array_equal(again[1], first[0])
@@ -55,37 +55,37 @@ def test_each_text_is_embedded_once_and_kept(tmp_path: Path) -> None:
 def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
     model = Model()
     for name in ("one", "other"):
-        Vault.of(Learner("embeddings", name), tmp_path).vectors(["aa"], embed=model)
+        Vault(Learner("embeddings", name), tmp_path).vectors(["aa"], embed=model)
     assert model.seen == ["aa", "aa"]
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
     texts = [f"{i} text" for i in range(600)]
     with pytest.raises(KeyboardInterrupt):
-        Vault.of(LEARNER, tmp_path).vectors(texts, embed=Model(batches=2))
+        Vault(LEARNER, tmp_path).vectors(texts, embed=Model(batches=2))
     model = Model()
-    assert Vault.of(LEARNER, tmp_path).vectors(texts, embed=model).shape == (600, 2)
+    assert Vault(LEARNER, tmp_path).vectors(texts, embed=model).shape == (600, 2)
     assert len(model.seen) == 600 - 2 * 256
 
 
 def test_a_model_that_gives_nonsense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"shape \(1, 1\) for 2 texts"):
-        Vault.of(LEARNER, tmp_path).vectors(["a", "b"], embed=Wrong((1, 1)))
+        Vault(LEARNER, tmp_path).vectors(["a", "b"], embed=Wrong((1, 1)))
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nothing", b"\x93NUMPY"])
 def test_a_damaged_file_says_what_to_delete(damage: bytes, tmp_path: Path) -> None:
-    vault = Vault.of(LEARNER, tmp_path)
+    vault = Vault(LEARNER, tmp_path)
     vault.vectors(["a", "b"], embed=Model())
     next(vault.folder.glob("*.npz")).write_bytes(damage)
     with pytest.raises(InputError, match=r"npz are damaged; delete this file"):
-        Vault.of(LEARNER, tmp_path)
+        Vault(LEARNER, tmp_path)
 
 
 def test_a_model_that_was_changed_meanwhile_is_told(tmp_path: Path) -> None:
-    Vault.of(LEARNER, tmp_path).vectors(["a", "b"], embed=Model())
+    Vault(LEARNER, tmp_path).vectors(["a", "b"], embed=Model())
     with pytest.raises(InputError, match="the model must have changed; delete the folder"):
-        Vault.of(LEARNER, tmp_path).vectors(["a", "c"], embed=Wrong((1, 3)))
+        Vault(LEARNER, tmp_path).vectors(["a", "c"], embed=Wrong((1, 3)))
 
 
 def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

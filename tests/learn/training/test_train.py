@@ -21,14 +21,14 @@ def _fitted(settings, texts, target, recipe, folder):
     held = np.repeat([False, True], len(texts))
     rows = [(text,) for text in texts]
     return trainer.fit(
-        settings, trainer.Examples(rows * 2, np.tile(target, 2), held), recipe, device="cpu", folder=folder
+        settings, trainer.Examples(rows * 2, np.tile(target, 2), held), **recipe, device="cpu", folder=folder
     )
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder"])
 def test_it_can_memorise_fifty_items(kind, request, noise, tmp_path):
     settings = Settings(kind=kind, text=("text",), template="{text} Answer : ", init=request.getfixturevalue(kind))
-    recipe = trainer.Recipe(epochs=20, patience=20, batch=25, rate=2e-2)
+    recipe = {"epochs": 20, "patience": 20, "batch": 25, "rate": 2e-2, "seed": 0}
     target = np.array(noise["human"][:50], dtype=float)
     fitted = _fitted(settings, noise["text"][:50], target, recipe, tmp_path)
     assert fitted.held_out[fitted.best] < 0.1 < fitted.held_out[0]
