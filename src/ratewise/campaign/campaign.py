@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ratewise.campaign.answers import Answers
 from ratewise.campaign.clients.files import Received, SentOut, take_labels, write_questions
 from ratewise.campaign.clients.patience import PATIENCE, wait_for
 from ratewise.campaign.clients.people import Labelling, People
@@ -210,6 +211,11 @@ class Campaign:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
         with self.look() as now:
             return now.estimate
+
+    def answers(self) -> Answers | None:
+        """The answers of its question from all complete rounds, each with its interval; `None` for a plain mean."""
+        with self.look() as now:
+            return now.answers
 
     def diagnosis(self) -> Diagnosis | None:
         """What the labels say about the weak rater and the rates; `None` for chains."""

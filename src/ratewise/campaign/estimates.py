@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
+from ratewise.campaign.answers import Answers, Goals, answers_of, importance, labels_short
 from ratewise.campaign.history import History
 from ratewise.campaign.strata import Inputs, largest_rating_off
 from ratewise.core.estimate import Estimate
@@ -22,14 +23,16 @@ from ratewise.core.names import Estimand
 from ratewise.core.ratings import Ratings
 from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
-from ratewise.design.seen import FEWEST_TO_LEARN
-from ratewise.errors import MissingAnswersError
-from ratewise.questions.export_terms import ExportTerms, Pooled, as_reported, estimate_pooled, widened
+from ratewise.design.seen import FEWEST_TO_LEARN, Importance
+from ratewise.errors import InputError, MissingAnswersError
+from ratewise.questions.export_terms import UNSEEN, ExportTerms, Pooled, as_reported, estimate_pooled, widened
+from ratewise.questions.question import Question
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
 _LEAST_STEP = 0.05  # of what was spent, that a round towards a precision is worth
-_UNSEEN = 3.0  # answers unlike any so far, that the interval to stop at allows for: the rule of three
+_PLANNED = 0.9  # of the error of a decision, shared among the rounds that are planned; the rest is for those beyond
+MEAN, NO_GOALS = Question(), Goals()
 _FAR = 1e9  # times as wide as asked for: further than any money goes, and its square is still a number
 
 
@@ -46,6 +49,19 @@ class Target:
     known: int = 0  # items besides those of the pool, whose ratings are known
     known_mean: float = 0.0
     rows: int = 0  # of the pool that these items are the first of, in random order; 0: they are all there are
+    question: Question = MEAN
+    goals: Goals = NO_GOALS
+    looks: int = 0  # rounds that are planned, where something is to be decided; 0: unknown
+
+    @property
+    def aims(self) -> bool:
+        """Whether it stops by how narrow intervals are."""
+        return self.target_se is not None or bool(self.goals.within)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it stops by where intervals lie."""
+        return self.goals.decide is not None
 
     @property
     def size(self) -> float:
@@ -64,7 +80,7 @@ class Look:
     @classmethod
     def of(cls, wanted: Target, *, changed: bool, ended: bool, more: bool) -> "Look":
         """That for looking where there is a target, or where the goal was `changed` after somebody had looked."""
-        if wanted.target_se is None and not changed:
+        if not wanted.aims and not wanted.decides and not changed:
             return cls(anytime=False)
         return cls(anytime=True, ended=ended and not changed, more=more)
 
@@ -73,8 +89,15 @@ LOOK_NOW = Look(anytime=True)
 
 
 def level_of_look(wanted: Target, look: int) -> float:
-    """Level of the interval after this many rounds, chosen so that the intervals of all rounds hold together."""
-    share = 1.0 if wanted.target_se is None else 1.0 - _AT_STOP
+    """Level of the interval after this many rounds, chosen so that the intervals of all rounds hold together.
+
+    Where something is to be decided, most of the error is shared evenly among the rounds that are planned.
+    """
+    share = 1.0 - _AT_STOP if wanted.aims else 1.0
+    if wanted.decides and wanted.looks:
+        later = look - wanted.looks
+        part = _PLANNED / wanted.looks if later <= 0 else (1.0 - _PLANNED) / (later * (later + 1))
+        return 1.0 - part * (1.0 - wanted.level)
     return 1.0 - share * (1.0 - wanted.level) / (look * (look + 1))
 
 
@@ -126,6 +149,7 @@ def pooled_rounds(history: History, wanted: Target) -> Pooled | None:
         estimand=wanted.estimand, pool_size=wanted.size if wanted.estimand == "pool" else None, low=low, high=high,
         variance_factor=p.factor, level=wanted.level, level_at=wanted.level, known=wanted.known,
         known_mean=wanted.known_mean, sizes=sizes,
+        question=None if wanted.question == MEAN else wanted.question.to_dict(),
     )  # fmt: skip
     if inputs is None or looked.strata is None:
         return Pooled(terms, Ratings(p.weak, strong, p.rates, p.asked, looked.clusters), raters=raters)
@@ -175,8 +199,8 @@ def level_and_room(history: History, wanted: Target, look: Look) -> tuple[float,
     """The level of this look's interval, and the variance it is widened by."""
     if not look.anytime:
         return wanted.level, 0.0
-    found = None if wanted.target_se is None or look.more else _at_stop(history, wanted)
-    if found is None or not (look.ended or _is_narrow(found, wanted)):
+    stops = wanted.aims and not look.more and (look.ended or is_precise(history, wanted))
+    if not stops or (wanted.target_se is not None and _at_stop(history, wanted) is None):
         return level_of_look(wanted, history.rounds), 0.0
     return level_at_stop(wanted), _unseen(history, wanted)
 
@@ -191,12 +215,58 @@ def pooled_of(history: History, wanted: Target, look: Look, *, campaign: str = "
     return replace(pooled, terms=terms)
 
 
-# Towards a precision
+# The answers of a question
+
+
+def final_answers(history: History, wanted: Target, look: Look) -> Answers | None:
+    """All answers of the question, with the intervals that the campaign ends with; `None` before there are labels."""
+
+    def compute() -> Answers | None:
+        pooled = pooled_of(history, wanted, look)
+        return None if pooled is None else _answers(history, wanted, pooled)
+
+    return history.once(("answers", wanted, look), compute)
+
+
+def _answers(history: History, wanted: Target, pooled: Pooled) -> Answers | None:
+    try:
+        result = wanted.question.answer(pooled, history.looked.x.place)
+    except InputError:  # too few ratings for an answer yet
+        return None
+    return answers_of(wanted.question, wanted.goals, result, pooled.terms.level)
+
+
+def answers_to_stop(history: History, wanted: Target) -> Answers | None:
+    """All answers with the intervals that this round is judged by; `None` before there are labels."""
+
+    def compute() -> Answers | None:
+        pooled = pooled_rounds(history, wanted)
+        if pooled is None:
+            return None
+        level = level_of_look(wanted, history.rounds) if wanted.decides else level_at_stop(wanted)
+        unseen = 0.0 if wanted.decides else _unseen(history, wanted)
+        return _answers(history, wanted, replace(pooled, terms=replace(pooled.terms, level_at=level, unseen=unseen)))
+
+    return history.once(("answers to stop", wanted), compute)
+
+
+def importance_next(history: History, wanted: Target, more: float) -> Importance | None:
+    """How much each item counts for the next draw, with so many labels to come; `None` where all count the same."""
+    found = answers_to_stop(history, wanted) if wanted.question.kind != "mean" and history.labels else None
+    return importance(history, found, wanted.question, wanted.goals, more)
+
+
+# Towards a precision or a decision
 
 
 def is_precise(history: History, wanted: Target) -> bool:
-    """Whether the interval is as narrow as the target asks."""
-    if wanted.target_se is None or history.rounds == 0:
+    """Whether the interval is as narrow as the target asks, and every answer of a question as its goal."""
+    if history.rounds == 0:
+        return False
+    if wanted.goals.any:
+        answers = answers_to_stop(history, wanted)
+        return answers is not None and answers.done
+    if wanted.target_se is None:
         return False
     found = _at_stop(history, wanted)
     return found is not None and _is_narrow(found, wanted)
@@ -208,6 +278,13 @@ def money_to_precision(history: History, wanted: Target, spent: float, *, start:
     Squared error around the population's mean falls as one over the money. That around the pool's own mean is smaller
     by the same amount whatever is spent.
     """
+    if wanted.goals.within:
+        answers = answers_to_stop(history, wanted) if history.labels > 1 else None
+        labels = None if answers is None else labels_short(answers, pool=wanted.estimand == "pool")
+        if answers is None or labels is None or spent <= 0:
+            return start
+        more = sum(labels.values()) if answers.question.kind == "slices" else max(labels.values(), default=0.0)
+        return max(more / history.labels * spent * _MORE, least, _LEAST_STEP * spent)
     around: list[Target] = [wanted, replace(wanted, estimand="population")]
     found = [_at_stop(history, each) if history.labels > 1 else None for each in around]
     ends = [estimate.interval for estimate in found if estimate is not None and estimate.interval is not None]
@@ -238,7 +315,7 @@ def _unseen(history: History, wanted: Target) -> float:
     h, sampled = looked.values[use, -1], 1.0
     if wanted.estimand == "pool":
         sampled -= history.items / wanted.size
-    if history.alone or looked.selected[:, -1].all():
+    if looked.selected[:, -1].all():
         off, rates = h - h.mean(), np.ones(h.size)
     elif history.seen is not None and h.size >= FEWEST_TO_LEARN:
         use = history.seen.labelled  # old labels among them
@@ -253,7 +330,7 @@ def _unseen(history: History, wanted: Target) -> float:
     furthest = max(float(np.abs(off).max()), largest_rating_off(wanted.inputs, h, strata))
     each = (1.0 - rates) / rates**2 + sampled
     share = wanted.size / (wanted.size + wanted.known)
-    return share**2 * _UNSEEN * furthest**2 * float(each.mean()) / history.items**2
+    return share**2 * UNSEEN * furthest**2 * float(each.mean()) / history.items**2
 
 
 def _is_narrow(found: Estimate, wanted: Target) -> bool:

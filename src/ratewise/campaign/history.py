@@ -156,16 +156,18 @@ class History:
     @classmethod
     def empty(
         cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float, text: int = 0,
-        doubts: tuple[float | None, ...] = (),
+        doubts: tuple[float | None, ...] = (), places: int = 0,
     ) -> "History":  # fmt: skip
         """A history without items; `columns` is the number of features, if any, `text` that of columns from texts.
 
-        `doubts` has an entry for each rater between the first and the last, `None` where it tells nothing.
+        `doubts` has an entry for each rater between the first and the last, `None` where it tells nothing. `places` is
+        the number of columns that say where an item stands in a question.
         """
         none, known = np.empty(0), None if columns is None else np.empty((0, columns))
         texts = TextColumns.of(np.empty((0, text))) if text else None
         told = tuple(None if own is None else none for own in doubts)
-        x = Covariates(none, known, none if uncertainty else None, texts, doubts=told)
+        place = np.empty((0, places)) if places else None
+        x = Covariates(none, known, none if uncertainty else None, texts, doubts=told, place=place)
         table = np.empty((0, later_raters))
         looked = LookedItems(x, none, table, table.astype(np.bool_), table)
         return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Target
+from ratewise.campaign.answers import Goals
+from ratewise.campaign.estimates import MEAN, Target
 from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.old_labels import Start
@@ -17,7 +18,9 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.design.teacher import Teacher
+from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.questions.question import Question
 from ratewise.questions.strata import Codes
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
@@ -68,6 +71,8 @@ class Facts:
     start: Start | None = None
     teacher: Teacher | None = None
     pool: int = 0  # rows of the pool that the items are the first of
+    question: Question = MEAN
+    looks: int = 0  # rounds that were planned when it began, where something is to be decided
 
     @property
     def known(self) -> int:
@@ -81,8 +86,8 @@ class Facts:
 
     @classmethod
     def of(cls, store: Store) -> "Facts":
-        names = ("items", "columns", "prices", "strata", "start", "teacher", "pool")
-        said, columns, prices, strata, start, taught, pool = (store.meta(key) for key in names)
+        names = ("items", "columns", "prices", "strata", "start", "teacher", "pool", "question", "looks")
+        said, columns, prices, strata, start, taught, pool, asked, looks = (store.meta(key) for key in names)
         items = int(said or 0)
         if items > _MOST:  # whoever goes through them would never end
             raise ValueError(f"it says that it has {items:,} items")
@@ -90,6 +95,7 @@ class Facts:
             items, Parts(json.loads(columns or "{}")), tuple(json.loads(prices or "[]")),
             None if strata is None else Inputs.from_json(strata), None if start is None else Start.from_json(start),
             None if taught is None else Teacher.from_dict(json.loads(taught)), int(pool or items),
+            MEAN if asked is None else Question.from_json(asked), int(looks or 0),
         )  # fmt: skip
 
 
@@ -100,7 +106,8 @@ def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
     known, mean = facts.known, 0.0 if start is None else start.mean
     wanted = Target(
         spec.level, spec.estimand, facts.items - known, bounds, spec.target_se, facts.inputs, known, mean,
-        rows=facts.to_draw_from,
+        rows=facts.to_draw_from, question=facts.question, goals=goals_of(spec, facts.question),
+        looks=facts.looks,
     )  # fmt: skip
     budget = None if spec.goal.budget is None else to_units(spec.goal.budget)
     alone, gives_up = spec.method == "base" or len(spec.raters) == 1, spec.goal.unanswered == "give up"
@@ -110,6 +117,22 @@ def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
         first=0 if start is None else start.first, teacher=facts.teacher, votes=_votes(spec), aside=set_aside(spec),
         refit=spec.refits,
     )  # fmt: skip
+
+
+def goals_of(spec: Spec, question: Question) -> Goals:
+    """What the answers of a question are to reach; the mean's precision is not among them."""
+    goal, asked = spec.goal, spec.question
+    within: dict[str, float] = {}
+    if isinstance(goal.within, dict):
+        within = dict(goal.within)
+    elif goal.within is not None and question.kind != "mean":
+        within = dict.fromkeys(question.answers, goal.within)
+    for key, named in (("goal.within", within), ("question.weights", (asked and asked.weights) or {})):
+        for name in named:
+            if name not in question.answers:
+                raise InputError(f"{key} names {name!r}; the answers are {', '.join(question.answers)}")
+    weights = () if asked is None or asked.weights is None else tuple(asked.weights.items())
+    return Goals(tuple(within.items()), goal.decide, weights)
 
 
 def _votes(spec: Spec) -> int:
@@ -134,7 +157,7 @@ def empty_history(spec: Spec, facts: Facts, terms: p.CampaignTerms) -> History:
     return History.empty(
         terms.later_raters, columns=facts.parts.widths.get("features"), uncertainty=uncertainty, middle=middle,
         text=facts.parts.widths.get("text", 0),
-        doubts=tuple(later),
+        doubts=tuple(later), places=facts.parts.widths.get("place", 0),
     )  # fmt: skip
 
 
@@ -195,7 +218,7 @@ def looked_of(
     texts, pooled = parts.part(rows.numbers, "text"), start is not None and start.pooled
     x = Covariates(
         rows.values[:, 0], parts.part(rows.numbers, "features"), own, None if texts is None else TextColumns.of(texts),
-        doubts=doubts[1:],
+        doubts=doubts[1:], place=parts.part(rows.numbers, "place"),
     )  # fmt: skip
     values = np.where(rows.selected, rows.values[:, 1:], np.nan)  # without what a second look has brought
     return LookedItems(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ratewise.campaign.items import Parts
+from ratewise.campaign.items import Parts, goals_of
 from ratewise.campaign.learner import Lesson, load_texts, too_little
 from ratewise.campaign.old_labels import load_start
 from ratewise.campaign.raters import fact_name, quote_of
@@ -31,9 +31,11 @@ from ratewise.campaign.strata import inputs_of
 from ratewise.core.checks import Floats
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.draw import uniform
+from ratewise.design.rounds import rounds_planned
 from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rater_folder import KNOWN
+from ratewise.questions.question import Question
 from ratewise.raters.keys import LARGEST_AMOUNT
 from ratewise.raters.kind import Knows, Quote, RaterSpec
 from ratewise.raters.text import concealed
@@ -85,8 +87,11 @@ def _refuse(spec: Spec, relation: Relation, rows: int) -> str:
 
 
 def id_column(spec: Spec, columns: Collection[str]) -> str | None:
-    """The column of ids that the TOML names, else that of this name; None where rows are numbered."""
-    return spec.items.id or ("id" if "id" in columns else None)
+    """The column of ids that the TOML names, else that of this name; None where rows are numbered.
+
+    Where systems are compared, a column `id` may say which rows are of the same prompt, and rows are numbered.
+    """
+    return spec.items.id or ("id" if "id" in columns and spec.together != "id" else None)
 
 
 def taken_in(spec: Spec, rows: int, items: int) -> str:
@@ -160,6 +165,10 @@ def _named(spec: Spec) -> Iterator[tuple[Place, str, str]]:
             yield ("items", key), f"items.{key}", name
     if spec.inputs is not None:
         yield ("inputs", "strata"), "inputs.strata", spec.inputs.strata
+    if spec.question is not None:
+        for name in spec.question.columns:
+            key = next((key for key in ("by", "system") if getattr(spec.question, key) == name), "pairs")
+            yield ("question", key), f"question.{key}", name
     for number, rater in enumerate(spec.raters):
         found = [
             (next((key for key, value in rater.own().items() if value == name), "name"), name) for name in rater.reads
@@ -282,8 +291,18 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         chosen, stratum = inputs_of(spec.inputs, table, folder=spec.folder, middle=middle)
         order, extra = chosen.order(stratum, keys.turn), {"strata": chosen.to_json()}
         features.append(chosen.columns(stratum))
+    question, place = _question(spec, table), None
+    if question is not None:
+        extra["question"], place = question.to_json(), question.place(table)
+    if spec.goal.decide is not None and spec.goal.budget is not None:
+        paid = expected[-1] if spec.method == "base" else sum(expected)
+        looks = rounds_planned(to_units(spec.goal.budget) / max(paid, 1.0), table.rows, begun[0].first if begun else 0)
+        extra["looks"] = str(looks)
+    if question is not None and place is not None:
+        own_columns = question.features(place)
+        features += [] if own_columns is None else [own_columns]
     if begun is not None:
-        order, extra = begun[0].order(begun[1], keys.turn), {"start": begun[0].to_json()}
+        order, extra = begun[0].order(begun[1], keys.turn), extra | {"start": begun[0].to_json()}
         notes.append(begun[0].summary())
     if lesson is not None:
         extra["teacher"] = json.dumps(lesson.teacher.to_dict(), allow_nan=False)
@@ -299,7 +318,7 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
         table.rows, uncertainty=own, features=np.column_stack(features) if features else None,
         text=None if texts is None else texts.columns, stratum=stratum,
         cluster=None if together is None else cluster_codes(table.texts(together), table.rows),
-        label=None if begun is None else begun[1], label_rate=None if begun is None else begun[2],
+        label=None if begun is None else begun[1], label_rate=None if begun is None else begun[2], place=place,
     )  # fmt: skip
     meta = {
         "spec": stored_form(spec),
@@ -318,6 +337,24 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     rows = _rows(relation, keys, order, numbers, prices if differ else None)
     paid = 0 if texts is None else texts.paid
     return Loaded(meta, rows, notes, paid, pays_for_all(spec, table.rows, expected[-1]))
+
+
+def _question(spec: Spec, table: Table) -> Question | None:
+    """What is asked besides the mean, with the groups of the table."""
+    asked = spec.question
+    if asked is None or asked.kind == "mean":
+        return None
+    found = Question.of(asked.kind, asked.columns, table, baseline=asked.baseline, at=asked.at or 0.5)
+    if spec.together is not None:
+        prompts, systems = table.texts(spec.together), table.texts(asked.columns[0])
+        several = len(set(zip(prompts.tolist(), systems.tolist(), strict=True))) < table.rows
+        if several:
+            raise TableError(
+                f"{table.name} has two rows of the same {spec.together!r} and system; a comparison needs one row for "
+                "each prompt and system: keep one, or leave items.clusters out"
+            )
+    goals_of(spec, found)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -342,9 +379,10 @@ def _keys(spec: Spec, relation: Relation) -> _Keys:
     if column is not None:
         relation.check_ids(column)
     seed, n, first = seed_of(spec), relation.count(), 0
-    keys = _Keys(column, np.empty(n), np.empty(n))
-    for rows in relation.scan(column or relation.columns[0], rows=_ROWS):
-        ids, here = keys.texts(rows, first), slice(first, first + rows.rows)
+    keys, together = _Keys(column, np.empty(n), np.empty(n)), spec.together
+    for rows in relation.scan(together or column or relation.columns[0], rows=_ROWS):
+        ids = keys.texts(rows, first) if together is None else rows.texts(together).tolist()
+        here = slice(first, first + rows.rows)
         keys.turn[here], keys.uniform[here] = uniform(ids, seed=f"{seed}:order"), uniform(ids, seed=seed)
         first += rows.rows
     return keys
@@ -366,7 +404,8 @@ def _deciding(spec: Spec, relation: Relation) -> list[str]:
     """Columns that decide what is bought and what it costs; at least one, to count rows by."""
     strata = None if spec.inputs is None else spec.inputs.strata
     started = () if spec.start is None else (spec.start.labels, spec.start.drawn)  # which may be no column
-    named = [spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters, *started]
+    asked = () if spec.question is None else spec.question.columns
+    named = [spec.items.uncertainty, *spec.items.features, strata, spec.items.clusters, *started, *asked]
     return list(dict.fromkeys(name for name in named if name in relation.columns)) or [relation.columns[0]]
 
 
@@ -447,7 +486,13 @@ def pays_for_all(spec: Spec, items: int, strong: float) -> str | None:
     Such a budget is in another unit than the prices, as a rule: cents for dollars.
     """
     goal, to_rate_all = spec.goal, len(spec.raters) == 1 and spec.method == "base"
-    if goal.budget is None or goal.target_se is not None or goal.within is not None or to_rate_all:
+    if (
+        goal.budget is None
+        or goal.target_se is not None
+        or goal.within is not None
+        or goal.decide is not None
+        or to_rate_all
+    ):
         return None
     whole = round(items * strong)
     if not 0 < whole <= to_units(goal.budget):

@@ -20,7 +20,7 @@ from enum import Enum
 
 import numpy as np
 
-from ratewise.campaign.estimates import Target, is_precise, money_to_precision
+from ratewise.campaign.estimates import Target, importance_next, is_precise, money_to_precision
 from ratewise.campaign.history import History, RoundPlan
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import (
@@ -33,10 +33,10 @@ from ratewise.design.chain_plan import (
     trial_items,
     worth_trying,
 )
-from ratewise.design.options import Money
-from ratewise.design.rounds import doubling, next_round, start, start_labels
+from ratewise.design.options import Money, Options
+from ratewise.design.rounds import doubled_spend, doubling, next_round, share_of_pool, start, start_labels
 from ratewise.design.second_look import plan_again
-from ratewise.design.seen import FEWEST_TO_LEARN, Seen
+from ratewise.design.seen import FEWEST_TO_LEARN, Importance, Seen
 from ratewise.design.teacher import Teacher
 from ratewise.store.money import PLACES, how_many_fit, total
 from ratewise.store.queue import Batch, Units
@@ -54,6 +54,7 @@ _EACH = 2  # questions for each person at work, that a round has which bridges t
 _MUCH = 0.5  # of the labels in closed rounds: with more than that out, a round only bridges
 _TOO_DEAR = "the next item costs more than is left"
 LATE = "the deadline has passed"
+PRECISE = "the precision asked for is reached"
 UNIT = 10.0**-PLACES
 
 
@@ -92,6 +93,11 @@ class CampaignTerms:
     @property
     def costs(self) -> tuple[float, ...]:
         return tuple(p * UNIT for p in (self.prices[-1:] if self.alone else self.prices[1:]))
+
+    @property
+    def steered(self) -> bool:
+        """Whether strong ratings alone are drawn by what their items count for a question."""
+        return self.alone and self.later_raters == 1 and self.wanted.question.grouped
 
     def is_late(self, at: float) -> bool:
         """Whether the deadline has passed at this time, in seconds since 1970."""
@@ -246,7 +252,7 @@ def _within_round(state: State, now: Round) -> Action:
 
 def _between_rounds(state: State) -> RoundPlan | Done:
     if is_precise(state.closed or state.history, state.terms.wanted):
-        return Done("the precision asked for is reached")
+        return Done("what was to be decided is known" if state.terms.wanted.decides else PRECISE)
     plan = next_plan(state)
     if plan is None:
         whole = state.history.items >= state.terms.pool
@@ -268,7 +274,7 @@ def draft(state: State) -> RoundPlan:
     """
     terms, history, left, closed = state.terms, state.history, _unspent(state), state.closed or state.history
     aims = False
-    if terms.wanted.target_se is not None:
+    if terms.wanted.aims:
         each = terms.prices[-1] if terms.alone else sum(terms.prices)
         needed = money_to_precision(
             closed, terms.wanted, float(state.spent - state.out + state.free), start=_START_FOR_TARGET * each,
@@ -283,7 +289,8 @@ def draft(state: State) -> RoundPlan:
             needed = math.ceil(max(min(needed - state.out, everything), least))
         aims = enough or left is None or needed < left
         left = 0 if enough else int(needed) if aims else left
-    assert left is not None  # there is a budget, or a precision to reach
+    if left is None:  # something is to be decided, whatever it takes
+        left = math.ceil(total(state.worst) / max(len(state.worst), 1) * (terms.pool - history.items))
     return RoundPlan("base", True, None, left, left, closed.rounds, aims=aims, people=state.people)
 
 
@@ -309,6 +316,8 @@ def next_plan(state: State, begun: RoundPlan | None = None) -> RoundPlan | None:
     plan, few = None, history.labels < FEWEST_TO_LEARN
     if terms.first > history.items:  # the weak rater rates the items whose strong ratings were there already
         plan = replace(begun, weak=not terms.alone, items=terms.first - history.items)
+    elif terms.steered and not few and terms.prices[-1]:
+        plan = _steered(state, begun)
     elif terms.alone or history.alone or (terms.prices[-1] == 0 and not history.rounds):
         plan = _strong_alone(state, begun)  # at no cost, too
     elif begun.people and few:
@@ -354,7 +363,9 @@ def _second_look(state: State, begun: RoundPlan) -> RoundPlan:
     terms, seen = state.terms, state.history.seen
     assert seen is not None
     money = Money(terms.weak_cost, terms.costs[-1], begun.left * UNIT, 0.0)
-    planned = plan_again(seen, money, population=terms.wanted.estimand == "population")
+    planned = plan_again(
+        seen, money, population=terms.wanted.estimand == "population", importance=_importance(state, begun)
+    )
     return replace(
         begun, policy=planned.policy, weak=not seen.by_features, items=0, rule=planned.rule,
         own_rates=planned.own_rates, expected_se=_root(max(planned.expected_variance, 0.0)),
@@ -407,11 +418,39 @@ def _strong_alone(state: State, begun: RoundPlan) -> RoundPlan | None:
     """Strong ratings for all the money; on the way to a precision, in rounds that double the labels."""
     money = _money(state, begun)
     count = money.strong_ratings()
-    if begun.aims:
-        least = start_labels(_START_FOR_TARGET, money.pool_left)
+    if begun.aims or state.terms.steered or state.terms.wanted.decides:
+        least = start_labels(_START_FOR_TARGET if begun.aims else count, money.pool_left)
         count = int(doubling(count, state.history.labels, least=least))
     count = int(min(count, most_labels(state)))
     return replace(begun, weak=False, items=count) if count > 0 else None
+
+
+def _steered(state: State, begun: RoundPlan) -> RoundPlan | None:
+    """Strong ratings alone, drawn by what their items count for the answers of a question."""
+    seen, terms = state.history.seen, state.terms
+    assert seen is not None
+    money = Money(0.0, terms.costs[0], begun.left * UNIT, float(terms.pool - state.history.items))
+    if money.left < money.strong_cost:
+        return None
+    if money.left >= money.strong_cost * money.pool_left:
+        return _strong_alone(state, begun)
+    closed = None if state.closed is None else state.closed.seen
+    way = Options.by_features(seen, money, closed, _importance(state, begun))
+    most = most_labels(state) * money.strong_cost
+    spend = min(doubled_spend(money, state.history.labels, each=money.strong_cost), most)
+    items, units = _some_left(state, begun, share_of_pool(money, spend), min(round(spend / UNIT), begun.left))
+    kind = "random" if way.best.error.kind == "constant" else "active"
+    return replace(
+        begun, policy=kind, weak=False, items=items, spend=units, rule=way.best.rule(way.known, seen.items, weak=False),
+        own_rates=way.own_rates(seen),
+    )  # fmt: skip
+
+
+def _importance(state: State, begun: RoundPlan) -> Importance | None:
+    """How much each item counts for the next draw, by closed rounds."""
+    price = state.terms.prices[-1]
+    more = begun.left / price if price else float(state.terms.pool)
+    return importance_next(state.closed or state.history, state.terms.wanted, more)
 
 
 # A pair, and a chain
@@ -429,7 +468,7 @@ def _pair(state: State, begun: RoundPlan, seen: Seen, money: Money, *, free_feat
     planned = next_round(
         seen, money, free_features=free_features, teacher=None if teacher is None else teacher.learned,
         closed=None if state.closed is None else state.closed.seen,
-        most=most_labels(state) * money.both if money.both > 0 else math.inf,
+        most=most_labels(state) * money.both if money.both > 0 else math.inf, importance=_importance(state, begun),
     )  # fmt: skip
     if planned is None:
         return None

@@ -15,7 +15,8 @@ from decimal import Decimal
 import numpy as np
 
 from ratewise.campaign import planner as p
-from ratewise.campaign.estimates import Target
+from ratewise.campaign.answers import Goals
+from ratewise.campaign.estimates import MEAN, NO_GOALS, Target
 from ratewise.campaign.history import History, LookedItems, RoundPlan
 from ratewise.campaign.items import Parts, looked_of
 from ratewise.campaign.learner import Refits, refit_of
@@ -24,8 +25,10 @@ from ratewise.campaign.old_labels import Start
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
+from ratewise.design.rounds import rounds_planned
 from ratewise.design.teacher import Teacher
 from ratewise.learn.cross_fit import Rows, Trainer
+from ratewise.questions.question import Question
 from ratewise.questions.strata import Codes
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
@@ -49,17 +52,25 @@ class RehearsalPool:
     texts: Rows = ()  # where a model is trained on the labels of closed rounds, by
     trainer: Trainer | None = None
     doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last, None where it tells nothing
+    question: Question = MEAN  # what is asked,
+    place: Floats | None = None  # and where each item stands in it
 
     @classmethod
     def of(
         cls, *ratings: Floats, prices: tuple[Decimal, ...], seed: int = 0, features: Floats | None = None,
-        uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (),
+        uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (), question: Question = MEAN,
+        place: Floats | None = None,
     ) -> "RehearsalPool":  # fmt: skip
         """One price for each rater, in money; items keep their order."""
         n = len(ratings[0])
         units = np.tile(np.array([to_units(price) for price in prices], dtype=np.int64), (n, 1))
         uniform = np.random.default_rng([seed, 77]).random(n)
-        return cls(np.column_stack(ratings), uniform, units, features, uncertainty, doubts=doubts)
+        own = None if place is None else question.features(place)
+        parts = [part for part in (features, own) if part is not None]
+        return cls(
+            np.column_stack(ratings), uniform, units, np.column_stack(parts) if parts else None, uncertainty,
+            doubts=doubts, question=question, place=place,
+        )  # fmt: skip
 
     @property
     def items(self) -> int:
@@ -68,14 +79,19 @@ class RehearsalPool:
     def terms(
         self, *, budget: Decimal | None = None, target_se: float | None = None, level: float = 0.95,
         estimand: Estimand = "pool", bounds: tuple[float, float] = (0.0, 1.0), alone: bool = False,
-        teacher: Teacher | None = None, votes: int = 0,
+        teacher: Teacher | None = None, votes: int = 0, goals: Goals = NO_GOALS,
     ) -> p.CampaignTerms:  # fmt: skip
         """What decisions need to know of a campaign on this pool."""
         known, mean = (0, 0.0) if self.start is None else (self.start.known, self.start.mean)
-        wanted = Target(level, estimand, self.items - known, bounds, target_se, self.inputs, known, mean)
         first = 0 if self.start is None else self.start.first
         prices = tuple(self.prices.mean(axis=0).tolist())
         money = None if budget is None else to_units(budget)
+        each = prices[-1] if alone else sum(prices)
+        looks = 0 if goals.decide is None or money is None else rounds_planned(money / each, self.items, first)
+        wanted = Target(
+            level, estimand, self.items - known, bounds, target_se, self.inputs, known, mean, question=self.question,
+            goals=goals, looks=looks,
+        )  # fmt: skip
         return p.CampaignTerms(
             prices, money, wanted, alone or len(prices) == 1, first=first, teacher=teacher, votes=votes,
             refit=self.trainer is not None,
@@ -86,7 +102,10 @@ class RehearsalPool:
         columns = None if self.features is None else self.features.shape[1]
         middle = 0.5 * sum(terms.wanted.bounds) if self.inputs is None else self.inputs.middle
         own, unknown = self.uncertainty is not None, self.unknown(terms.wanted.bounds)
-        return History.empty(terms.later_raters, columns=columns, uncertainty=own, middle=middle, doubts=unknown)
+        return History.empty(
+            terms.later_raters, columns=columns, uncertainty=own, middle=middle, doubts=unknown,
+            places=0 if self.place is None else self.place.shape[1],
+        )  # fmt: skip
 
     def unknown(self, bounds: tuple[float, float]) -> tuple[float | None, ...]:
         """Of each rater between the first and the last: its uncertainty without a rating; None: it tells none."""
@@ -121,7 +140,7 @@ class Rehearsal:
         given = pool.given if pool.given is not None or pool.old is None else np.zeros(pool.items)
         self.parts, numbers = Parts.of(
             pool.items, uncertainty=pool.uncertainty, features=pool.features, stratum=pool.strata, label=pool.old,
-            label_rate=given,
+            label_rate=given, place=pool.place,
         )  # fmt: skip
         self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=numbers)
         self.refits = Refits(self.queue)

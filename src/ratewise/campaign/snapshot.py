@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ratewise.campaign import planner as p
+from ratewise.campaign.answers import Answers
 from ratewise.campaign.estimates import Look, anytime_estimate, estimate_history, final_estimate, pooled_of
 from ratewise.campaign.history import RoundPlan
 from ratewise.campaign.items import Facts, LoggedItems, empty_history, terms_of
@@ -122,6 +123,11 @@ class Snapshot:
     def estimate(self) -> Estimate | None:
         """The estimate from all complete rounds; its interval is anytime-valid if the campaign stopped on its data."""
         return final_estimate(self.state.history, self.state.terms.wanted, self.last_look)
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """The answers of its question from all complete rounds; `None` for a mean, and before there are labels."""
+        return self.status.answers
 
     @cached_property
     def last_look(self) -> Look:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ratewise.campaign.estimates import Look, anytime_estimate, final_estimate
+from ratewise.campaign.answers import Answers, labels_short
+from ratewise.campaign.estimates import Look, answers_to_stop, anytime_estimate, final_answers, final_estimate
 from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
 from ratewise.campaign.raters import rules_in_words
@@ -54,6 +55,8 @@ class Status(Result):
     refit: dict[str, Any] | None = None  # of the last one: the labels it was trained on, and whether it is used
     votes: tuple[str, ...] = ()  # a sentence for each rater of whose answers several make one rating
     servers: tuple[str, ...] = ()  # a sentence for each judge whose server answers as another model
+    answers: Answers | None = None  # of its question, where that is not the mean; with the interval that leads
+    short: str | None = None  # which answers the money that is left will not reach
 
     @property
     def lead(self) -> Estimate | None:
@@ -84,6 +87,7 @@ class Status(Result):
     def summary(self) -> str:
         of = "" if self.budget is None else f" of {self.budget:f}"
         known = "no round is complete yet" if self.lead is None else self.lead.summary()
+        known = known if self.answers is None else self.answers.summary()
         parts = (self.ended or "not at its end", f"{self.spent:f}{of} spent", known, *self.servers)
         return f"{self.name}: {'; '.join(parts)}"
 
@@ -111,9 +115,12 @@ class Status(Result):
         if self.lead is not None and self.ended is None and self.final is not None:
             why = "if it ended now, and nobody stops it on what they see"
             rows += [("final", ends_of(self.final)), ("", why, "quiet")]
-        if self.expected_se is not None and self.ended is None:
-            rows.append(("at the end", f"standard error of about {self.expected_se:.4f}"))
-        return rows
+        return rows + self._expected()
+
+    def _expected(self) -> list[Fact]:
+        if self.expected_se is None or self.ended is not None:
+            return []
+        return [("at the end", f"standard error of about {self.expected_se:.4f}")]
 
     def document(self, *, running: bool | None = None) -> list[Part]:
         """Where it stands; `running` says whether a process works on it, where that is known."""
@@ -123,6 +130,10 @@ class Status(Result):
         ]
         for row in self.so_far():
             rows.append(("money", self._bar() + self._money()) if row[0] == "money" else row)
+        if self.short is not None:
+            rows.append(("not reached", self.short, "warning"))
+        if self.answers is not None:
+            return [*self.answers.document(), FactTable(rows + self._expected())]
         if self.lead is None:
             rows.append(("estimate", "none before the first round is complete"))
         else:
@@ -145,7 +156,13 @@ class Status(Result):
         return f"{amount(self.spent)} of {amount(self.budget)} spent{promised}, {amount(self.left)} left"
 
     def to_dict(self) -> dict[str, Any]:
-        return fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}
+        out = fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}
+        answers = {} if self.answers is None else {"answers": [one.to_dict() for one in self.answers.answers]}
+        return (
+            {name: value for name, value in out.items() if name not in ("answers", "short")}
+            | answers
+            | ({} if self.short is None else {"short": self.short})
+        )
 
 
 def telling(
@@ -168,6 +185,8 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
     counts = store.counts()
     strong = state.terms.later_raters
     reserved, spent = store.totals()
+    look = look_at(store, state)
+    ended = store.meta("ended") is not None
     return Status(
         name=spec.name,
         campaign=store.meta("campaign") or "",
@@ -183,14 +202,41 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         missing=counts.get(f"{strong}:{MISSING}", 0),
         failed_calls=counts["failed"],
         estimate=anytime_estimate(state.history, state.terms.wanted, more=state.overlaps),
-        final=final_estimate(state.history, state.terms.wanted, look_at(store, state)),
+        final=final_estimate(state.history, state.terms.wanted, look),
         expected_se=None if state.open is None else state.open.plan.expected_se,
         waits_for=store.waits_for(),
         spent_by=_spent_by(spec, store) if by_rater else None,
         refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
         votes=rules_in_words(spec),
         servers=told_of_servers([text for _, text in store.notes()]),
+        answers=_answers(state, look if ended else Look(anytime=True, more=state.overlaps)),
+        short=None if ended else _short(state, spent + reserved),
     )
+
+
+def _answers(state: State, look: Look) -> Answers | None:
+    wanted = state.terms.wanted
+    if wanted.question.kind == "mean" and not wanted.decides:
+        return None
+    return final_answers(state.history, wanted, look)
+
+
+def _short(state: State, spent: int) -> str | None:
+    """Which answers the money will not reach, once a round is complete: how many labels more each would take."""
+    terms, wanted = state.terms, state.terms.wanted
+    found = answers_to_stop(state.history, wanted) if wanted.goals.within and state.history.labels > 1 else None
+    labels = None if found is None else labels_short(found, pool=wanted.estimand == "pool")
+    if not labels or terms.budget is None or not terms.prices[-1]:
+        return None
+    pays = max(terms.budget - spent, 0) / terms.prices[-1]
+    if (sum(labels.values()) if wanted.question.kind == "slices" else max(labels.values())) <= pays:
+        return None
+    needs = sorted(labels.items(), key=lambda one: -one[1])[:_MOST_SHORT]
+    each = ", ".join(f"{name} needs about {math.ceil(more):,} more labels" for name, more in needs)
+    return f"{each}; the money pays for {int(pays):,}"
+
+
+_MOST_SHORT = 5
 
 
 def look_at(store: Store, state: State) -> Look:

@@ -41,6 +41,7 @@ from ratewise.store.money import shown, to_units
 from ratewise.store.queue import ANSWERED, CHECK, MISSING, OPEN, TEXTS, UNCHECK, UNDO, Batch
 from ratewise.store.replay import check_record, read_head
 from ratewise.store.store import Store
+from ratewise.tables import read_table
 
 UNREADABLE = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError
@@ -182,11 +183,13 @@ class _Replay:
             if not rows or seed is None:
                 continue
             ids = np.array([row.id for row in rows], dtype=object)
-            right = uniform(ids, seed=seed)
+            names = ids if self.spec.together is None else self._prompts(first, end)
+            right = uniform(names, seed=seed)
             for i in np.flatnonzero(right != np.array([row.uniform for row in rows], dtype=np.float64)).tolist():
                 given, of_seed = rows[i].uniform, float(right[i])
                 self.differ(f"item {ids[i]}: random number {given!r} is not that of seed and id ({of_seed!r})")
-            turns.append(uniform(ids, seed=f"{seed}:order"))
+            turns.append(uniform(names, seed=f"{seed}:order"))
+        self._places()
         if self.whole and turns:
             turn, how = np.concatenate(turns), "the seed"
             order = np.argsort(turn, kind="stable")
@@ -198,6 +201,29 @@ class _Replay:
                 self.differ(f"the items are not in the order of {how}")
         if audit.item_keys(self.store, facts.items, _END):
             self.differ(f"there are more than {facts.items} items")
+
+    def _prompts(self, first: int, end: int) -> Any:
+        """What rows are drawn by where all of the same prompt are drawn together."""
+        rows = audit.item_contents(self.store, first, end)
+        return np.array([_text(json.loads(row.content)[self.spec.together]) for row in rows], dtype=object)
+
+    def _places(self) -> None:
+        """Each item stands in the question where its row says."""
+        asked = self.items.facts.question
+        if not asked.grouped:
+            return
+        counted = np.zeros(len(asked.sizes), dtype=np.int64)
+        for first, end in self.pieces:
+            rows = [json.loads(row.content) for row in audit.item_contents(self.store, first, end)]
+            right = asked.place(read_table({c: [_text(row[c]) for row in rows] for c in asked.columns}))
+            stored = self.items.looked(first, end).x.place
+            assert right is not None
+            assert stored is not None
+            counted += np.bincount(right[:, 0].astype(np.intp), minlength=counted.size)
+            for i in np.flatnonzero(right[:, 0] != stored[:, 0]).tolist():
+                self.differ(f"item {first + i}: where it stands in the question is not what its row says")
+        if tuple(counted.tolist()) != asked.sizes:
+            self.differ("the sizes of the question's groups are not those of their items")
 
     def _seed(self) -> int | str | None:
         """The seed; `None` for a secret that is not known here, and then a note says what is not checked."""
@@ -557,6 +583,13 @@ class _Replay:
             self.differ(f"{shown(reserved)} are said to be reserved; the ledger has {shown(right)}")
         if budget is not None and reserved + spent > budget:
             self.differ(f"{shown(reserved + spent)} are spent or reserved, more than the budget of {shown(budget)}")
+
+
+def _text(value: object) -> str:
+    """A cell as tables have it as text."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
 
 
 # Whether values are equal

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ratewise.core.checks import Floats
 from ratewise.core.policy import Policy, Problem, optimal_policy
 from ratewise.core.ratings import LARGEST_SCALE, Mask
-from ratewise.design.seen import Learned, Rule, Seen
+from ratewise.design.seen import Importance, Learned, Rule, Seen
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE, LearnedError, error_candidates
 
@@ -60,10 +60,13 @@ class Candidate:
     variance: float  # expected squared error of the estimate
     added: Floats  # per label, what the draw adds to Var(Δ), by a u that has not seen the label
     own: Floats  # u of each label for its own weight
+    importance: Importance | None = None
 
     def rule(self, known: Learned, before: float, *, weak: bool = True) -> Rule:
         """The rule by which a round buys this option."""
-        return Rule(known.model, self.error, self.scale, self.floor, before, self.items, weak=weak)
+        return Rule(
+            known.model, self.error, self.scale, self.floor, before, self.items, weak=weak, importance=self.importance
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +82,13 @@ class Options:
     worth: float  # all the money, spent and unspent
     least: float  # mass that every item has already
     weak: bool = True  # whether weak ratings are bought
+    importance: Importance | None = None  # of a question with several answers
 
     @classmethod
     def of(
-        cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None, weak: bool = True
-    ) -> "Options":
+        cls, known: Learned, seen: Seen, money: Money, *, around: Covariates | None = None, weak: bool = True,
+        importance: Importance | None = None,
+    ) -> "Options":  # fmt: skip
         """Options with f of the items that candidates use; `around` where the items seen do not represent the pool."""
         around = (around if around is not None else seen.x if seen.items else known.x).some(_MOST_AROUND)
         worth, least = money.left, 0.0
@@ -92,14 +97,16 @@ class Options:
             least = float(seen.mass.min())
         return cls(
             known, money, around, known.model.predict(around), seen.items,
-            seen.items + money.pool_left, worth, least, weak,
+            seen.items + money.pool_left, worth, least, weak, importance,
         )  # fmt: skip
 
     @classmethod
-    def by_features(cls, seen: Seen, money: Money, closed: Seen | None = None) -> "Options":
+    def by_features(
+        cls, seen: Seen, money: Money, closed: Seen | None = None, importance: Importance | None = None
+    ) -> "Options":
         """Options that treat the features as a free weak rater that has rated the whole pool."""
         known = ((seen if closed is None else closed).without_weak()).learned
-        return cls.of(known, seen.without_weak(), replace(money, weak_cost=0.0), weak=False)
+        return cls.of(known, seen.without_weak(), replace(money, weak_cost=0.0), weak=False, importance=importance)
 
     @property
     def best(self) -> Candidate:
@@ -119,10 +126,43 @@ class Options:
             out[here] = of(option, here)
         return out
 
+    def own_rates(self, seen: Seen) -> Floats:
+        """Leave-one-out rate of each label, scaled to the number of items of the chosen option."""
+        if not seen.items:
+            return np.empty(0)
+        earned, more = seen.mass[seen.labelled], max(self.best.items - seen.items, 1.0)
+
+        def rates(option: Candidate, here: Mask) -> Floats:
+            own = option.rule(self.known, seen.items).rates_for(option.own[here], earned[here])
+            return own * (option.items - seen.items) / more
+
+        return self.of_labels(rates)
+
     @property
     def by_label(self) -> Floats:
         """What each label says of the estimate's expected squared error."""
-        return (self.known.variance + self.best.added) / self.best.items
+        return (self.variance + self.best.added) / self.best.items
+
+    @cached_property
+    def variance(self) -> float:
+        """V, each label's part of it times how much its item counts."""
+        known = self.known
+        return known.variance * (1.0 if self.importance is None else known.mean(self.importance.of(known.x)))
+
+    @cached_property
+    def squared(self) -> Floats:
+        """(H − f)² of each label, times how much its item counts."""
+        return self._counted(self.known.squared)
+
+    def _counted(self, u: Floats) -> Floats:
+        """u of the labels, times how much their items count."""
+        known = self.known
+        return u if self.importance is None else self.importance.times(u, known.unseen, known.x)
+
+    def _around(self, error: LearnedError) -> Floats:
+        """What rates would follow, of the items that decide the policy."""
+        u = error.predict(self.f_around, self.around)
+        return u if self.importance is None else self.importance.times(u, self.f_around, self.around)
 
     @cached_property
     def _chosen(self) -> tuple[Candidate, list[Candidate]]:
@@ -162,29 +202,30 @@ class Options:
         with_all, without = _first_unless_beaten(w * (prices[0] - prices))
         if candidates[0].kind != "given":
             return with_all, without
-        believed, each = _beats(w * (self.known.squared - prices[0]))
+        believed, each = _beats(w * (self.squared - prices[0]))
         others, other = _first_unless_beaten(w * (prices[1] - prices[1:]))
         return (with_all if believed else others + 1), np.where(each, without, other + 1)
 
     def _variance_without(self, option: Candidate) -> Floats:
         """Expected squared error of the option, leaving out each label in turn."""
-        return (self.known.variance + self.known.means_without(option.added)) / option.items
+        return (self.variance + self.known.means_without(option.added)) / option.items
 
     def label_prices(self, error: LearnedError) -> Floats:
         """E[π]·(H−f)²/π of each label for π ∝ sqrt(u), whose mean ranks candidates, short of solving a policy each."""
-        root = np.sqrt(error.predict(self.f_around, self.around))
+        root = np.sqrt(self._around(error))
         least = max(floor_share(self.known.strong.size) * float(root.mean()), 1e-150)
-        unseen = np.sqrt(error.unseen(self.known.unseen, self.known.x, self.known.squared))
-        return float(np.maximum(root, least).mean()) * self.known.squared / np.maximum(unseen, least)
+        unseen = np.sqrt(self._counted(error.unseen(self.known.unseen, self.known.x, self.known.squared)))
+        return float(np.maximum(root, least).mean()) * self.squared / np.maximum(unseen, least)
 
     def _option(self, error: LearnedError) -> Candidate:
         """The best π̄ for this u, and its error by labels that this u has not seen."""
         known = self.known
-        scale, floor, items = self._solve(error.predict(self.f_around, self.around))
-        unseen = error.unseen(known.unseen, known.x, known.squared)
-        added = known.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
-        variance = (known.variance + known.mean(added)) / items
-        return Candidate(error, scale, floor, items, variance, added, known.own_error(error))
+        scale, floor, items = self._solve(self._around(error))
+        unseen = self._counted(error.unseen(known.unseen, known.x, known.squared))
+        added = self.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
+        variance = (self.variance + known.mean(added)) / items
+        own = self._counted(known.own_error(error))
+        return Candidate(error, scale, floor, items, variance, added, own, self.importance)
 
     def _solve(self, u: Floats) -> tuple[float, float, float]:
         """Scale, floor and items of the optimal π̄ = clip(scale·sqrt(u), floor, 1).
@@ -202,7 +243,7 @@ class Options:
         root = np.maximum(root, low)
         share = float(np.dot(weights, values / root) / np.dot(weights, root)) if root[0] > 0 else 1.0
         believed = share * root**2
-        variance = max(known.variance + float(np.dot(weights, believed - values)), 1e-3 * known.variance)
+        variance = max(self.variance + float(np.dot(weights, believed - values)), 1e-3 * self.variance)
         labels, c = self.worth / money.strong_cost, money.weak_cost / money.strong_cost
 
         def best(pool_size: float | None) -> tuple[float, Policy]:

@@ -23,8 +23,8 @@ from ratewise.core.draw import draw_within, scaled_to, whole_items
 from ratewise.core.estimate import DEFAULTS, Estimate, EstimateOptions, estimate_rated
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask, Ratings
-from ratewise.design.options import Candidate, Money, Options
-from ratewise.design.seen import FEWEST_TO_LEARN, Learned, Phase, R_co, Rule, Seen, mass
+from ratewise.design.options import Money, Options
+from ratewise.design.seen import FEWEST_TO_LEARN, Importance, Learned, Phase, R_co, Rule, Seen, mass
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
 
@@ -69,12 +69,13 @@ def next_round(
     free_features: bool = True,
     closed: Seen | None = None,
     most: float = math.inf,
+    importance: Importance | None = None,
 ) -> NextRound[Rule] | None:
     """The next round; `None` where the money or the pool is used up.
 
     It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
     from or large enough to rate the whole pool. Once strong ratings are bought without weak ones it stays with that:
-    items without a weak rating cannot be pooled with others. Of `closed` and `most`, see `plan_round`.
+    items without a weak rating cannot be pooled with others. Of `closed`, `most` and `importance`, see `plan_round`.
     """
     if money.pool_left <= 0:
         return None
@@ -90,8 +91,9 @@ def next_round(
         return strong_alone(money) if enough else start(money, money.left / money.both, teacher)
     taught = teacher if labels < _TAUGHT_LABELS else None
     return plan_round(
-        seen, money, learned=learned, teacher=taught, free_features=free_features, closed=closed, most=most
-    )
+        seen, money, learned=learned, teacher=taught, free_features=free_features, closed=closed, most=most,
+        importance=importance,
+    )  # fmt: skip
 
 
 def start(money: Money, labels: float, teacher: Learned | None = None) -> NextRound[Rule]:
@@ -117,6 +119,12 @@ def start_labels(budget: float, pool_size: float = math.inf) -> int:
     return max(int(min(max(0.2 * budget, 20.0), 200.0, budget / 2, pool_size / 2)), 2)
 
 
+def rounds_planned(labels: float, pool_size: float, first: int = 0) -> int:
+    """How many rounds to expect of money for so many labels, when each doubles them; `first` are there already."""
+    labels = min(labels, pool_size)
+    return 2 + math.ceil(math.log2(max(labels / max(start_labels(labels, pool_size), first, 1), 1.0)))
+
+
 def plan_round(
     seen: Seen,
     money: Money,
@@ -127,6 +135,7 @@ def plan_round(
     free_features: bool = True,
     closed: Seen | None = None,
     most: float = math.inf,
+    importance: Importance | None = None,
 ) -> NextRound[Rule]:
     """The best use of the money that is left, given all that was bought.
 
@@ -136,24 +145,25 @@ def plan_round(
     alone, in a pool where they are known for all items, at no cost (`free_features`).
 
     Where answers of the last items are out, `closed` is what there was before these: it alone is learned from, while
-    rates count what the others will have had. Such a round may be told to spend at `most` so much.
+    rates count what the others will have had. Such a round may be told to spend at `most` so much. `importance` is how
+    much each item counts for the answers of a question.
     """
     most = most if money.left > _LAST_ROUND * most else math.inf
-    way = best_way(seen, money, learned, teacher, free_features, closed)
+    way = best_way(seen, money, learned, teacher, free_features, closed, importance)
     known, best, ratio = way.known, way.best, math.nan
     if base_allowed and all(phase.rule is None for phase in seen.phases):
         labels = int(np.count_nonzero(seen.labelled)) + (0 if closed is None else seen.items - closed.items)
-        variance = known.variance / (labels + money.left / money.strong_cost)  # of strong ratings alone
+        variance = way.variance / (labels + money.left / money.strong_cost)  # of strong ratings alone
         ratio = best.variance / variance
         enough = money.left >= money.strong_cost * money.pool_left  # for everything: nothing is left to estimate
-        total = known.variance + known.mean(best.added)
+        total = way.variance + known.mean(best.added)
         doubt = (
             float(best.added.std()) / math.sqrt(best.added.size) / total
         )  # standard error of the error, relative to it
         worth_it = money.weak_cost == 0 or ratio < _WORTH_BUYING - _DOUBT * doubt**2
         if enough or not worth_it:
             more = 0  # of the start: buying strong ratings alone cannot be undone
-            if not enough and _worth_another_look(known, best, money, labels):
+            if not enough and _worth_another_look(way, money, labels):
                 more = _doubled(money, labels)
             elif most < money.left:  # what cannot be undone is not decided while much is out
                 more = _doubled(money, int(most / money.both))
@@ -166,7 +176,7 @@ def plan_round(
     return NextRound(
         "random" if best.error.kind == "constant" else "active", best.rule(known, seen.items, weak=way.weak), spend,
         share_of_pool(way.money, spend) if whole else None, weak=way.weak,
-        own_rates=np.empty(0) if teacher is not None else _own_rates(way, seen), expected_ratio=ratio,
+        own_rates=np.empty(0) if teacher is not None else way.own_rates(seen), expected_ratio=ratio,
         expected_variance=best.variance,
     )  # fmt: skip
 
@@ -175,63 +185,54 @@ def plan_round(
 
 
 def best_way(
-    seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool, closed: Seen | None
-) -> Options:
+    seen: Seen, money: Money, learned: Learned | None, teacher: Learned | None, free_features: bool,
+    closed: Seen | None, importance: Importance | None = None,
+) -> Options:  # fmt: skip
     """By the features alone where that was chosen before, or is possible and surely better; else with the weak rater.
 
     Arguments are those of `plan_round`. Who stops asking the weak rater cannot go back, so the labels must be sure of
     it by more than their noise.
     """
     if seen.by_features:
-        return Options.by_features(seen, money, closed)
+        return Options.by_features(seen, money, closed, importance)
     if teacher is not None:
-        return Options.of(teacher, seen, money, around=teacher.x)
+        return Options.of(teacher, seen, money, around=teacher.x)  # its items have no place in this question
     if learned is None:
         learned = (seen if closed is None else closed).learned
-    way = Options.of(learned, seen, money)
+    way = Options.of(learned, seen, money, importance=importance)
     possible = money.weak_cost > 0 and free_features and seen.x.known_for_nothing and math.isfinite(money.pool_left)
     if not possible or any(phase.rule is not None for phase in seen.phases):
         return way
-    free = Options.by_features(seen, money, closed)
+    free = Options.by_features(seen, money, closed, importance)
     w = way.known.weights / way.known.weights.sum()
     gain = way.by_label - free.by_label
     mean = float(w @ gain)
     return free if mean > _FEATURES_SURE * math.sqrt(float(w**2 @ (gain - mean) ** 2)) else way
 
 
-def _worth_another_look(known: Learned, best: Candidate, money: Money, labels: int) -> bool:
+def _worth_another_look(way: Options, money: Money, labels: int) -> bool:
     """Whether the labels are not sure yet that the weak rater is not worth its price, and more of them cost little."""
     if money.left < labels * money.both / 2 or _doubled(money, labels) * money.weak_cost > _SMALL * money.left:
         return False
-    few = known.strong.size < _FEW or known.unproven > _UNPROVEN
-    return few or not _surely_worse(best, known, labels + money.left / money.strong_cost)
+    few = way.known.strong.size < _FEW or way.known.unproven > _UNPROVEN
+    return few or not _surely_worse(way, labels + money.left / money.strong_cost)
 
 
-def _surely_worse(best: Candidate, known: Learned, alone: float) -> bool:
+def _surely_worse(way: Options, alone: float) -> bool:
     """Whether the labels are sure that so many strong ratings alone do better, each label compared with itself."""
+    known, best = way.known, way.best
     w = known.weights / known.weights.sum()
     spread = (known.strong - known.mean(known.strong)) ** 2
+    if way.importance is not None:
+        spread = spread * way.importance.of(known.x)
     gain = spread / alone - (spread + best.added) / best.items
     error = math.sqrt(float(w**2 @ (gain - float(w @ gain)) ** 2))
-    return known.variance / alone - best.variance < -_SURE * error
+    return way.variance / alone - best.variance < -_SURE * error
 
 
 def _doubled(money: Money, labels: int) -> int:
     """Items of a round that doubles the labels, or takes half of what is left."""
     return max(int(min(labels, money.pool_left / 2, money.left / (2 * money.both))), 1)
-
-
-def _own_rates(way: Options, seen: Seen) -> Floats:
-    """Leave-one-out rate of each label, scaled to the number of items of the chosen option."""
-    if not seen.items:
-        return np.empty(0)
-    earned, more = seen.mass[seen.labelled], max(way.best.items - seen.items, 1.0)
-
-    def rates(option: Candidate, here: Mask) -> Floats:
-        own = option.rule(way.known, seen.items).rates_for(option.own[here], earned[here])
-        return own * (option.items - seen.items) / more
-
-    return way.of_labels(rates)
 
 
 # How much, and how many

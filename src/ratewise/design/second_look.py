@@ -17,25 +17,27 @@ from ratewise.core.names import PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.design.options import Money, Options
 from ratewise.design.rounds import ROUNDING, NextRound, RoundDraw
-from ratewise.design.seen import Rule, Seen, times
+from ratewise.design.seen import Importance, Rule, Seen, times
 
 _LEAST = 1e-3  # rate of items that have had their share already, where money is left over
 
 
-def plan_again(seen: Seen, money: Money, *, population: bool = False) -> NextRound[Rule]:
+def plan_again(
+    seen: Seen, money: Money, *, population: bool = False, importance: Importance | None = None
+) -> NextRound[Rule]:
     """A round at the best rates in all for the money spent and unspent, over the items seen.
 
     Of a population's mean, the items seen are a sample, and their variance stays whatever is bought.
     """
     known, rates = seen.learned, seen.rates()
     whole = replace(seen, mass=rates * seen.items, given=None)
-    options = Options.of(known, whole, replace(money, weak_cost=0.0, pool_left=0.0))
+    options = Options.of(known, whole, replace(money, weak_cost=0.0, pool_left=0.0), importance=importance)
     best, before = options.best, rates[seen.labelled]
     own = options.of_labels(lambda o, here: _missing(o.scale * np.sqrt(o.own[here]), o.floor, before[here]))
     policy: PolicyName = "random" if best.error.kind == "constant" else "active"
     total = before + (1.0 - before) * own  # of the labels, whose squared residuals stand in for u
-    added = known.mean(known.squared * (1.0 / total - 1.0))
-    expected = (added + population * known.variance) / seen.items
+    added = known.mean(options.squared * (1.0 / total - 1.0))
+    expected = (added + population * options.variance) / seen.items
     rule = best.rule(known, seen.items, weak=not seen.by_features)
     return NextRound(policy, rule, money.left, 0, weak=not seen.by_features, own_rates=own, expected_variance=expected)
 

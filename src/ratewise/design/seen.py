@@ -5,11 +5,12 @@ An item's mass is Σ T_j π_j(x): the strong ratings to be expected of all items
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from scipy import special
 
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Mask
@@ -25,7 +26,41 @@ LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was 
 _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
 
 
+_LEAST_SPREAD = 1e-12  # of a rating around what is expected of it, squared
 _IDLE_RATE = 1e-3  # of items that have had their share already, where a pool has money left over
+
+
+# How much an item counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Importance(JsonRecord):
+    """How much an item counts for the next draw: Σ_k ω_k A_ik² over the answers k of a question (METHODS 14).
+
+    By the item's place: a number for each group, or xᵀ Q x for the place's columns x. For a quantile, u is that of the
+    rating being at most `at` instead of the rating itself.
+    """
+
+    by_group: Floats = field(default_factory=lambda: np.empty(0))
+    quadratic: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    at: float | None = None
+
+    def of(self, x: Covariates) -> Floats:
+        """Σ ω A² of each item."""
+        if x.place is None:
+            return np.ones(x.items)
+        if self.by_group.size:
+            return np.asarray(self.by_group[x.place[:, 0].astype(np.intp)])
+        if self.quadratic.size:
+            return np.asarray(np.einsum("ij,jk,ik->i", x.place, self.quadratic, x.place))
+        return np.ones(x.items)
+
+    def times(self, u: Floats, f: Floats, x: Covariates) -> Floats:
+        """What rates follow: u of these items, whose ratings are expected to be f, times how much they count."""
+        if self.at is not None:
+            below = special.ndtr((self.at - f) / np.sqrt(np.maximum(u, _LEAST_SPREAD)))
+            u = below * (1.0 - below)
+        return self.of(x) * u
 
 
 # What has been bought
@@ -44,6 +79,7 @@ class Rule(JsonRecord):
     factor: float = 1.0  # to spend the money of a pool's last items exactly
     least: float = 0.0
     weak: bool = True  # False: made for the features alone
+    importance: Importance | None = None  # of a question with several answers; None: every item counts the same
 
     def scaled(self, factor: float) -> "Rule":
         """The rule for the last items of a pool, with rates scaled so that the money is spent."""
@@ -56,7 +92,9 @@ class Rule(JsonRecord):
     def u(self, x: Covariates) -> Floats:
         """The expected squared error that the rates follow."""
         known = x if self.weak else x.without_weak()
-        return self.error.predict(self.model.predict(known), known)
+        f = self.model.predict(known)
+        u = self.error.predict(f, known)
+        return u if self.importance is None else self.importance.times(u, f, known)
 
     def rates_for(self, u: Floats, mass: Floats) -> Floats:
         """π of items whose u is known."""

@@ -125,6 +125,7 @@ class Covariates:
     refits: Floats | None = None  # items × refits: what a model trained on earlier rounds' labels predicts
     doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last: its own guess of (H−R)²
     filled: Mask | None = None  # where `weak` is a stand-in: not bought, or it did not come; None: nowhere
+    place: Floats | None = None  # items × columns: where an item stands in a question, such as its group; not learned
 
     @property
     def rated(self) -> Mask:
@@ -144,7 +145,7 @@ class Covariates:
 
         return Covariates(
             self.weak[index], of(self.features), of(self.uncertainty), of(self.text), of(self.refits),
-            tuple(map(of, self.doubts)), of(self.filled),
+            tuple(map(of, self.doubts)), of(self.filled), of(self.place),
         )  # fmt: skip
 
     def some(self, most: int) -> "Covariates":
@@ -152,7 +153,7 @@ class Covariates:
         return self if self.items <= most else self.rows(slice(None, None, -(-self.items // most)))
 
     def without_weak(self) -> "Covariates":
-        return Covariates(np.zeros(self.items), self.features, text=self.text, refits=self.refits)
+        return Covariates(np.zeros(self.items), self.features, text=self.text, refits=self.refits, place=self.place)
 
     def joined(self, more: "Covariates") -> "Covariates":
         """The covariates of both, these first, with as many refits as these know of."""
@@ -167,5 +168,5 @@ class Covariates:
             np.concatenate([self.weak, more.weak]), both(self.features, more.features),
             both(self.uncertainty, more.uncertainty), text, both(self.refits, known),
             tuple(both(a, b) for a, b in zip(self.doubts, more.doubts, strict=True)),
-            None if nowhere else ~np.concatenate([self.rated, more.rated]),
+            None if nowhere else ~np.concatenate([self.rated, more.rated]), both(self.place, more.place),
         )  # fmt: skip

@@ -290,9 +290,9 @@ def compared(
     difference, first, second = found
     d, a, b = (e.standard_error for e in found)
     pairing = None if d is None or a is None or b is None else (a**2 + b**2) / d**2  # Var(A) + Var(B) over Var(A − B)
-    sentence = _sentence(names, difference, sure)
+    said = sentence(names, difference, sure)
     return Comparison(
-        names, difference, first, second, sure, ratio, lift(ratio, second.value), pairing, paired, sentence, notes
+        names, difference, first, second, sure, ratio, lift(ratio, second.value), pairing, paired, said, notes
     )
 
 
@@ -304,21 +304,39 @@ def of_many(systems: Systems) -> ManyComparisons:
     sure = [error_probability(e) for e in alone]
     raw = [None if p is None else 2 * min(p, 1 - p) for p in sure]
     adjusted = _adjusted(raw, covariance, seed=how.seed)
-    rivals = []
-    for k in range(K):
-        d = replace(systems.difference(k, K, level=each), level=how.level)
-        verdict: Verdict = "undecided"
-        if d.interval is not None and not d.interval[0] <= 0 <= d.interval[1]:
-            verdict = "better" if d.interval[0] > 0 else "worse"
-        rivals.append(Rival(systems.names[k], systems.mean(k), d, sure[k], raw[k], adjusted[k], verdict))
-    rivals.sort(key=lambda rival: -rival.difference.value)
+    together = [replace(systems.difference(k, K, level=each), level=how.level) for k in range(K)]
     notes = systems.notes
     if systems.missing().any() and K > 1:
         notes += ("answers are missing, so the intervals hold together by Bonferroni's correction",)
-    said = _many_in_words(systems.names[K], rivals, how.level)
-    return ManyComparisons(
-        systems.names[K], systems.mean(K), tuple(rivals), how.level, each, said, notes + _own_notes(rivals)
-    )
+    means = [systems.mean(k) for k in range(K + 1)]
+    return _of_rivals(systems.names, means, together, sure, raw, adjusted, level=how.level, each=each, notes=notes)
+
+
+def of_many_apart(
+    names: Sequence[str], means: Sequence[Estimate], differences: Sequence[Estimate], sure: Sequence[float | None], *,
+    level: float, each: float, notes: tuple[str, ...],
+) -> ManyComparisons:  # fmt: skip
+    """Systems whose rows were drawn each at rates of their own against the last one, with Bonferroni's correction."""
+    raw = [None if p is None else 2 * min(p, 1 - p) for p in sure]
+    adjusted = _adjusted(raw, None, seed=0)
+    return _of_rivals(names, means, differences, sure, raw, adjusted, level=level, each=each, notes=notes)
+
+
+def _of_rivals(
+    names: Sequence[str], means: Sequence[Estimate], differences: Sequence[Estimate], sure: Sequence[float | None],
+    raw: Sequence[float | None], adjusted: Sequence[float | None], *, level: float, each: float,
+    notes: tuple[str, ...],
+) -> ManyComparisons:  # fmt: skip
+    """All differences from the last system, best first."""
+    rivals = []
+    for k, d in enumerate(differences):
+        verdict: Verdict = "undecided"
+        if d.interval is not None and not d.interval[0] <= 0 <= d.interval[1]:
+            verdict = "better" if d.interval[0] > 0 else "worse"
+        rivals.append(Rival(names[k], means[k], d, sure[k], raw[k], adjusted[k], verdict))
+    rivals.sort(key=lambda rival: -rival.difference.value)
+    said = _many_in_words(names[-1], rivals, level)
+    return ManyComparisons(names[-1], means[-1], tuple(rivals), level, each, said, notes + _own_notes(rivals))
 
 
 # Several differences together
@@ -413,7 +431,7 @@ def _ratio(systems: Systems, found: tuple[Estimate, Estimate, Estimate]) -> Rati
 # In words
 
 
-def _sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -> str:
+def sentence(names: tuple[str, str], difference: Estimate, sure: float | None) -> str:
     """The result of a comparison in plain words."""
     (a, b), value = names, difference.value
     if difference.interval is None:

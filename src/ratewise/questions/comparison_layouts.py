@@ -15,9 +15,20 @@ from ratewise.core.names import Estimand, Method, Recalibration
 from ratewise.core.ratings import Ratings
 from ratewise.core.two_samples import Half, difference_interval, looks_like_one_draw, pool_covariance, shared_covariance
 from ratewise.errors import InputError, TableError
-from ratewise.questions.comparison import Comparison, ManyComparisons, Ratio, against, compared, of_many, of_pair, ratio
+from ratewise.questions.comparison import (
+    Comparison,
+    ManyComparisons,
+    Ratio,
+    against,
+    compared,
+    of_many,
+    of_many_apart,
+    of_pair,
+    ratio,
+    sentence,
+)
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
-from ratewise.questions.export_terms import read_terms, reported
+from ratewise.questions.export_terms import Pooled, estimate_pooled, read_terms, reported, unseen_kinds
 from ratewise.questions.people import made_ready
 from ratewise.questions.rated import (
     POOL_SIZE,
@@ -42,16 +53,16 @@ _MOST_SYSTEMS = 50
 class _Side:
     """One of the two tables: its rows, its mean, and the name of what each row comes from (an item or a cluster)."""
 
-    rated: RatedTable
+    items: Ratings
     mean: Estimate
     bounds: tuple[float, float] | None
     ids: Texts | None  # of the items; None where nothing tells them apart
-    exported: bool = False  # from a campaign, whose own estimate the mean is
+    rated: RatedTable | None = None  # None: from a campaign, whose own estimate the mean is
 
     @property
     def half(self) -> Half:
         """What the covariance with the other one rests on."""
-        items = self.rated.items
+        items = self.items
         assert self.mean.pool_size is not None, "a pool's own mean knows its pool"
         return Half(self.mean.contributions, items.strong, items.rates, self.mean.pool_size)
 
@@ -116,7 +127,7 @@ def _side(
         weak, rates = (x.reshape(items.strong.size, -1)[:, -1] for x in (items.weak, items.rates))
         items = replace(items, weak=weak, rates=rates)
         rated = RatedTable(table, items, looked, looked, (), False, TablePool.of(table, table.rows))
-        return _Side(rated, mean, (terms.low, terms.high), _ids(table, columns.id, rated), exported=True)
+        return _Side(items, mean, (terms.low, terms.high), _ids(table, columns.id, rated))
     if columns.strong is None:
         raise InputError("name the column with the strong rating: strong, or --strong on the command line")
     ready = made_ready(table, columns.strong, columns.weak, meaning)
@@ -126,7 +137,7 @@ def _side(
     own = rated.how(how)
     mean = estimate_rated(rated.items, own, recalibrate)
     mean = replace(mean, notes=rated.notes(how) + mean.notes)
-    return _Side(rated, mean, own.bounds, _ids(ready.table, columns.id, rated))
+    return _Side(rated.items, mean, own.bounds, _ids(ready.table, columns.id, rated), rated)
 
 
 def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
@@ -140,12 +151,13 @@ def _paired(
     names: tuple[str, str], a: _Side, b: _Side, how: EstimateOptions, recalibrate: Recalibration
 ) -> Systems | None:  # fmt: skip
     """Both tables as one, where they have the same items, rates and labels: then these were drawn once, for both."""
-    predicted_apart = a.exported or b.exported or a.rated.alone or b.rated.alone
-    if predicted_apart or a.ids is None or b.ids is None or a.ids.size != b.ids.size:
+    if a.rated is None or b.rated is None or a.rated.alone or b.rated.alone:
+        return None
+    if a.ids is None or b.ids is None or a.ids.size != b.ids.size:
         return None
     order = np.empty(a.ids.size, dtype=np.intp)  # of the second one's rows, to be that of the first one's
     order[np.argsort(a.ids)] = np.argsort(b.ids)
-    x, y = a.rated.items, b.rated.items
+    x, y = a.items, b.items
     strong = np.stack([x.strong, y.strong[order]], axis=1)
     rated = ~np.isnan(strong)
     alike = np.array_equal(a.ids, b.ids[order]) and np.array_equal(x.rates, y.rates[order])
@@ -164,8 +176,8 @@ def _paired(
 # Two samples
 
 
-def _unpaired(names: tuple[str, str], a: _Side, b: _Side) -> Comparison:
-    covariance, told = _common(a, b)
+def _unpaired(names: tuple[str, str], a: _Side, b: _Side, shared: tuple[float, str] | None = None) -> Comparison:
+    covariance, told = shared or _common(a, b)
     x, y, level = a.mean.standard_error, b.mean.standard_error, a.mean.level
     difference = _difference(a.mean, b.mean, covariance)
     if x is None or y is None:
@@ -179,8 +191,8 @@ def _unpaired(names: tuple[str, str], a: _Side, b: _Side) -> Comparison:
     return compared(names, (difference, a.mean, b.mean), sure, of_both, (told, *notes), paired=False)
 
 
-def _common(a: _Side, b: _Side) -> tuple[float, str]:
-    """Covariance through shared items, and what there is to say about them."""
+def _common(a: _Side, b: _Side, *, one_draw: bool = False) -> tuple[float, str]:
+    """Covariance through shared items, and what there is to say about them; `one_draw`: it is known to be one."""
     if a.ids is None or b.ids is None:
         return 0.0, (
             "two samples: no column tells which items are the same in both tables, so all are taken as different"
@@ -192,12 +204,12 @@ def _common(a: _Side, b: _Side) -> tuple[float, str]:
     if a.mean.estimand == "population":
         x, y = (
             ids if clusters is None else clusters
-            for ids, clusters in ((a.ids, a.rated.items.clusters), (b.ids, b.rated.items.clusters))
+            for ids, clusters in ((a.ids, a.items.clusters), (b.ids, b.items.clusters))
         )
         both = shared_covariance((a.mean.contributions, b.mean.contributions), (x, y))
         return both, said + "their common part counts"
     ours, theirs = a.half.at(rows[0]), b.half.at(rows[1])
-    same = looks_like_one_draw(ours, theirs)
+    same = one_draw or looks_like_one_draw(ours, theirs)
     found = pool_covariance(a.half, b.half, ours, theirs, one_draw=same)
     one = "one draw took them for both (the same seed), which is counted"
     return found, said + (one if same else "their draws are independent")
@@ -225,6 +237,50 @@ def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
         estimand=a.estimand,
         notes=() if ends is not None else ("one of the two means has no interval",),
     )
+
+
+# A campaign's systems, each row drawn at its own rate and all rows of an item by one random number
+
+
+def compare_pooled(
+    pooled: Pooled, systems: Texts, sizes: Mapping[str, float], baseline: str, ids: Texts | None
+) -> Comparison | ManyComparisons:
+    """Systems of a campaign against its baseline, from all rounds as one draw; differences hold all at once.
+
+    `systems` and `ids` say whose row each item is and of which prompt, `sizes` how many rows each system has.
+    """
+    t, names = pooled.terms, against(list(sizes), baseline)
+    level = 1 - (1 - t.level_at) / (len(names) - 1)
+    sides = []
+    for name in names:
+        here = np.asarray(systems == name)
+        part = pooled.items.part(here)
+        if part.labels < 2:
+            raise InputError(f"system {name!r} has {part.labels} strong ratings; a comparison needs two at least")
+        part = replace(part, clusters=None) if ids is not None else part  # one row of each prompt
+        size = float(sizes[name]) if t.estimand == "pool" else None
+        unseen = unseen_kinds(part) if t.unseen else 0.0
+        terms = replace(t, level_at=level, level=level, unseen=unseen, anytime=False, pool_size=size)
+        mean = estimate_pooled(Pooled(terms, part)).within((t.low, t.high))
+        sides.append(_Side(part, mean, (t.low, t.high), None if ids is None else ids[here]))
+    last = sides[-1]  # the baseline's
+    shared = [_common(one, last, one_draw=True) for one in sides[:-1]]
+    told = tuple(dict.fromkeys(words for _, words in shared))
+
+    def shown(e: Estimate) -> Estimate:
+        kind = f"anytime ({e.interval_method})" if t.anytime else e.interval_method
+        return replace(e, level=t.level, interval_method=kind)
+
+    if len(names) == 2:
+        found = _unpaired((names[0], names[1]), sides[0], last, shared[0])
+        d, a, b = map(shown, (found.difference, found.first, found.second))
+        return replace(
+            found, difference=d, first=a, second=b, sentence=sentence(found.names, d, found.probability_better)
+        )
+    apart = [_difference(one.mean, last.mean, both) for one, (both, _) in zip(sides, shared, strict=False)]
+    sure = [error_probability(replace(d, standard_error=d.standard_error or 0.0)) for d in apart]
+    means = [shown(side.mean) for side in sides]
+    return of_many_apart(names, means, [shown(d) for d in apart], sure, level=t.level, each=level, notes=told)
 
 
 # A row for each item and system

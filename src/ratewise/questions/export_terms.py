@@ -28,6 +28,7 @@ from ratewise.tables import Table
 COLUMN = "ratewise"
 NO_STRONG = "name the column with the strong rating: strong, or --strong on the command line"
 VERSION = 1
+UNSEEN = 3.0  # answers unlike any so far, that an interval to stop at allows for: the rule of three
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class ExportTerms(JsonRecord):
     sizes: Mapping[str, float] | None = None  # of the strata
     known: int = 0  # items whose ratings were picked by hand, and are counted as they are
     known_mean: float = 0.0
+    question: dict[str, Any] | None = None  # of a campaign that is asked more than a mean: `questions/question.py`
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
@@ -84,6 +86,19 @@ class Pooled:
     items: Ratings  # `weak` is what stands in its place
     strata: NDArray[np.str_] | None = None
     raters: tuple[int, ...] = ()  # of a chain: whose answers each column rests on, and the last one; all if empty
+
+    def came(self) -> tuple[Ratings, tuple[str, ...]]:
+        """The items with rates of the answers that came, where some that were asked for did not; and a note on that.
+
+        For questions that cannot count a missing answer at both ends of the scale.
+        """
+        items = self.items
+        missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & ~items.labelled))
+        if not missing:
+            return items, ()
+        share = items.labels / (items.labels + missing)
+        note = f"{missing:,} answers that were asked for did not come; they are taken to be like those that did"
+        return replace(items, rates=items.rates * share, selected=None), (note,)
 
 
 def estimate_pooled(pooled: Pooled, *, level: float | None = None) -> Estimate:
@@ -120,6 +135,18 @@ def widened(found: Estimate, level: float, unseen: float, bounds: tuple[float, f
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     half = math.hypot(half, float(special.ndtri(0.5 + level / 2)) * math.sqrt(unseen))
     return replace(found, interval=on_scale((min(low, middle - half), max(high, middle + half)), bounds))
+
+
+def unseen_kinds(items: Ratings) -> float:
+    """Variance that answers unlike any so far would add: as far off as the furthest, or half a 0/1 scale.
+
+    Items that stop early are those whose variance looks small, often because rare mistakes have not come up yet.
+    """
+    use = items.labelled
+    weak, rates = (x.reshape(items.rows, -1)[use, -1] for x in (items.weak, items.rates))
+    h = items.strong[use]
+    far = max(float(np.abs(h - weak).max()), 0.5 if set(np.unique(h)) <= {0.0, 1.0} else 0.0)
+    return UNSEEN * far**2 * float(((1.0 - rates) / rates**2).mean()) / items.items**2
 
 
 def with_known(found: Estimate, count: int, mean: float, others: float | None) -> Estimate:

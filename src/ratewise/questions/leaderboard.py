@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ratewise.core.bradley_terry import (
     win_probabilities,
 )
 from ratewise.core.checks import Floats, choice
-from ratewise.core.clusters import Codes
+from ratewise.core.clusters import Codes, cluster_codes
 from ratewise.core.document import Column, DataTable, Part, Sentence, as_lines, bar, noted
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.intervals import simultaneous_quantile
@@ -31,6 +31,7 @@ from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
+from ratewise.questions.export_terms import Pooled
 from ratewise.questions.people import votes_in_words
 from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.questions.votes import read_models, vote_features, votes_ready
@@ -178,20 +179,40 @@ def leaderboard(
     pairs = all_pairs.rows(drawn.rows)
     votes, used = _votes(drawn, pairs, weak, method, features)
     power = 0.0 if weak is None else None if method == "power-tuned" else 1.0
-    standing, kept, reasons = _stand(pairs, votes, power, drawn.codes(), N)
+    told = drawn.notes(how) + votes_in_words(drawn)
+    return _ranked(names, pairs, votes, power, drawn.codes(), how, N, used=used, told=told)
+
+
+def pooled_board(pooled: Pooled, pairs: Pairs, names: Sequence[str]) -> Leaderboard:
+    """The board of a campaign from all rounds as one draw, as it reports it."""
+    t = pooled.terms
+    items, told = pooled.came()
+    how = EstimateOptions(level=t.level_at, estimand=t.estimand)
+    N = pool_of(t.estimand, t.pool_size, items.rows)
+    codes = None if items.clusters is None else cluster_codes(items.clusters, items.rows)
+    found = _ranked(names, pairs, items.checked(), 1.0, codes, how, N, used="the campaign's own prediction", told=told)
+    return replace(found, level=t.level)
+
+
+def _ranked(
+    names: Sequence[str], pairs: Pairs, votes: Ratings, power: float | None, codes: Codes | None,
+    how: EstimateOptions, N: float, *, used: str, told: tuple[str, ...],
+) -> Leaderboard:  # fmt: skip
+    """The board of these votes; N is the size of the pool, or infinite."""
+    standing, kept, reasons = _stand(pairs, votes, power, codes, N)
     exact = not math.isinf(N) and bool(np.all(votes.rates == 1)) and votes.items == N
-    told = tuple(f"{names[k]}: {why}" for k, why in sorted(reasons.items()))
+    said = tuple(f"{names[k]}: {why}" for k, why in sorted(reasons.items()))
     rows, order = _board(names, pairs, votes, standing, kept, reasons, how, exact=exact)
     if any(model.low is None for model in rows if model.rating is not None):
-        told = (*told, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
+        said = (*said, "no vote differs from what the ratings say, so their spread is unknown: there are no intervals")
     return Leaderboard(
         models=tuple(rows),
         level=how.level,
         items=votes.items,
         labels=votes.labels,
         method=used,
-        estimand=estimand,
-        notes=drawn.notes(how) + told + votes_in_words(drawn),
+        estimand=how.estimand,
+        notes=told + said,
         log_odds=standing.ratings[order],
         covariance=standing.covariance[np.ix_(order, order)],
     )

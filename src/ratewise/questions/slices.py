@@ -6,7 +6,7 @@ asked for, slices borrow from each other: values are shrunk toward the overall m
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -34,7 +34,7 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
-from ratewise.questions.export_terms import single_draw
+from ratewise.questions.export_terms import Pooled, estimate_pooled, single_draw, unseen_kinds
 from ratewise.questions.goal import spend_on
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready
@@ -46,6 +46,7 @@ from ratewise.tables.words import Positive, Scale, meaning_of
 FEWEST_TO_SHRINK = 4  # with fewer means A has no proper posterior
 _POINTS = 400  # of the grid over A
 NO_GROUP = "(missing)"
+FEWEST_TO_CLAIM = 2  # strong ratings of a slice
 _MOST_SLICES = 1000
 
 
@@ -296,6 +297,34 @@ def _each(
             own = replace(how, pool_size=how.pool_size / rated.pool.rows * (part.items + others))
         found.append(_slice(name, part, own, recalibrate, fewest))
     return found, notes
+
+
+def pooled_slices(pooled: Pooled, groups: Texts, by: str, sizes: Mapping[str, float]) -> Slices:
+    """The slices of a campaign's rounds as one draw, as it reports them; their intervals hold all at once.
+
+    `sizes` are how many items of the pool each slice has.
+    """
+    t, items = pooled.terms, pooled.items
+    answered = {name: items.part(np.asarray(groups == name)) for name in sizes}
+    level, notes = _each_level(t.level_at, len(sizes), items.clusters, groups)
+    found = []
+    for name, part in answered.items():
+        if part.labels < FEWEST_TO_CLAIM:
+            found.append(Slice(name, part.items, part.labels, None, f"at least {FEWEST_TO_CLAIM} ratings are needed"))
+            continue
+        terms = replace(
+            t, level_at=level, unseen=unseen_kinds(part) if t.unseen else 0.0, anytime=False,
+            pool_size=float(sizes[name]) if t.estimand == "pool" else None,
+        )  # fmt: skip
+        try:
+            one = estimate_pooled(Pooled(terms, part)).within((t.low, t.high))
+        except InputError as error:  # such as missing answers only
+            found.append(Slice(name, part.items, part.labels, None, str(error)))
+            continue
+        if t.anytime:
+            one = replace(one, level=t.level, interval_method=f"anytime ({one.interval_method})")
+        found.append(Slice(name, part.items, part.labels, one, None if one.interval else "; ".join(one.notes)))
+    return Slices(by, tuple(found), estimate_pooled(pooled), t.level, simultaneous=True, shrink=False, notes=notes)
 
 
 def _slice(name: str, part: Ratings, how: EstimateOptions, recalibrate: Recalibration, fewest: int) -> Slice:

@@ -112,7 +112,11 @@ def _facts(now: Snapshot, made: datetime) -> FactTable:
     spec, goal, scale = now.spec, now.spec.goal, now.spec.scale
     goals = [f"budget {goal.budget:f}"] if goal.budget is not None else []
     goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
-    goals += [f"±{goal.within:g}"] if goal.within is not None else []
+    if isinstance(goal.within, dict):
+        goals.append(", ".join(f"{name} ±{half:g}" for name, half in goal.within.items()))
+    else:
+        goals += [f"±{goal.within:g}"] if goal.within is not None else []
+    goals += [f"decide {goal.decide}"] if goal.decide is not None else []
     rating = scale.kind + (f", {scale.low:g} to {scale.high:g}" if scale.kind in {"likert", "score"} else "")
     status = now.status
     interval: list[Fact] = [] if status.lead is None else [("Interval", status.lead_words), *status.other_intervals()]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import QuestionSpec, Spec
 from ratewise.campaign.spec.toml import Place
 from ratewise.errors import InputError
 from ratewise.raters.column import ColumnSettings
@@ -22,7 +22,7 @@ Misfits = Iterator[tuple[Place, str]]
 
 def misfits(spec: Spec) -> Misfits:
     """Everything that does not fit together."""
-    for check in (_store, _inputs, _learner, _learned, _refit, _start, _rating, _goal, _raters, _budget):
+    for check in (_store, _inputs, _learner, _learned, _refit, _start, _rating, _goal, _question, _raters, _budget):
         yield from check(spec)
 
 
@@ -133,10 +133,64 @@ def _start(spec: Spec) -> Misfits:
 
 def _goal(spec: Spec) -> Misfits:
     """There is something to stop at."""
-    if spec.goal.budget is None and spec.goal.target_se is None and spec.goal.within is None:
+    goal = spec.goal
+    if goal.budget is None and goal.target_se is None and goal.within is None and goal.decide is None:
         yield ("goal",), 'needs budget or within, or both; write budget = "200" or within = 0.02'
     if spec.goal.target_se is not None and spec.goal.within is not None:
         yield ("goal", "within"), "and target_se are both given; keep the one that says how precise"
+
+
+_KEYS = {"slices": ("by",), "compare": ("system", "baseline"), "leaderboard": ("pairs",), "quantile": ("at",)}
+_NEEDED = {"slices": "by", "compare": "system"}
+
+
+def _question(spec: Spec) -> Misfits:
+    """The question's keys are those of its kind, and its goals and the campaign's other tables go with it."""
+    goal, asked = spec.goal, spec.question
+    kind = "mean" if asked is None else asked.kind
+    if goal.decide is not None and (goal.within is not None or goal.target_se is not None):
+        yield ("goal", "decide"), "and within are both given; keep the one that says when to stop"
+    if isinstance(goal.decide, str) != (kind == "leaderboard") and goal.decide is not None:
+        needs = 'needs "order" or "top"' if kind == "leaderboard" else f"of a {kind} needs a number, such as 0"
+        yield ("goal", "decide"), f"{needs}; got {quoted(str(goal.decide))}"
+    if isinstance(goal.within, dict) and kind in ("mean", "quantile"):
+        yield ("goal", "within"), f"is a table, and a {kind} has one answer; write one number"
+    yield from () if asked is None else _asked(spec, asked)
+
+
+def _asked(spec: Spec, asked: QuestionSpec) -> Misfits:
+    """The keys of [question], and what does not go with one."""
+    kind = asked.kind
+    for key in ("by", "system", "baseline", "pairs", "at"):
+        if getattr(asked, key) is not None and key not in _KEYS.get(kind, ()):
+            whose = next(one for one, keys in _KEYS.items() if key in keys)
+            yield ("question", key), f"is for kind = {quoted(whose)}; remove it, or change the kind"
+    if kind in _NEEDED and getattr(asked, _NEEDED[kind]) is None:
+        yield ("question", _NEEDED[kind]), f'is missing; write {_NEEDED[kind]} = "the name of a column"'
+    if asked.pairs is not None and set(asked.pairs) != {"a", "b"}:
+        yield ("question", "pairs"), 'must name both columns: { a = "model_a", b = "model_b" }'
+    if asked.weights is not None and kind in ("mean", "quantile"):
+        yield ("question", "weights"), f"is for several answers, and a {kind} has one; remove it"
+    if kind == "leaderboard" and spec.rating.kind != "pairwise":
+        yield ("rating", "kind"), 'must be "pairwise" for a leaderboard, whose items are votes on two models'
+    yield from () if kind == "mean" else _beside(spec, kind)
+
+
+def _beside(spec: Spec, kind: str) -> Misfits:
+    """What goes with the mean alone."""
+    if spec.goal.target_se is not None:
+        yield ("goal", "target_se"), "is for the mean; of a question, write within"
+    if spec.inputs is not None:
+        yield ("inputs",), f"and a question of kind {quoted(kind)} do not go together; remove one of the two"
+    if spec.start is not None and spec.start.drawn == "by hand":
+        yield (
+            ("start", "drawn"),
+            "is by hand, which goes with the mean only; draw labels at random, or leave [start] out",
+        )
+    if spec.teacher is not None:
+        yield ("start", "from"), f"is for the mean, and the question is {quoted(kind)}; leave it out"
+    if len(spec.raters) > 2 and kind != "slices":
+        yield ("raters",), f"are {len(spec.raters)}, and a {kind} goes with two at most; keep the best weak rater"
 
 
 def _raters(spec: Spec) -> Misfits:

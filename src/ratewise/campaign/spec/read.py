@@ -17,7 +17,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ratewise.campaign.spec.checks import misfits
-from ratewise.campaign.spec.spec import Goal, InputsSpec, ItemsSpec, LearnerSpec, RatingSpec, Spec, StartSpec
+from ratewise.campaign.spec.spec import (
+    Goal,
+    InputsSpec,
+    ItemsSpec,
+    LearnerSpec,
+    QuestionSpec,
+    RatingSpec,
+    Spec,
+    StartSpec,
+)
 from ratewise.campaign.spec.toml import Place, line_numbers, line_of, read_text, read_values
 from ratewise.errors import SpecError
 from ratewise.raters.keys import LONGEST_SHOWN, TomlKey, TomlTable, either, keys_of, quoted
@@ -28,7 +37,7 @@ from ratewise.tables.engine import one_line
 
 TABLES: dict[str, type[TomlTable]] = {
     "items": ItemsSpec, "rating": RatingSpec, "goal": Goal, "raters": RaterSpec, "learner": LearnerSpec,
-    "inputs": InputsSpec, "start": StartSpec,
+    "inputs": InputsSpec, "start": StartSpec, "question": QuestionSpec,
 }  # fmt: skip
 _TOP = "at the top of the file, above the first [table]"
 _OURS = {"path", "teacher"}  # fields of a Spec that are no keys at the top

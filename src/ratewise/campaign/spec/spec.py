@@ -12,6 +12,7 @@ from ratewise.core.names import Estimand
 from ratewise.learn.embeddings import Kind as LearnerKind
 from ratewise.learn.embeddings import Learner
 from ratewise.questions.goal import target_of
+from ratewise.questions.question import Kind as QuestionKind
 from ratewise.raters.keys import (
     A_COLUMN,
     COLUMNS,
@@ -39,6 +40,7 @@ Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has
 CampaignMethod = Literal["auto", "base"]
 
 _DRAWN = "items were drawn from the table as it was"
+_ASKED = "rates and order of the items went by it"
 _ORDERED = "items were put into their order by it"
 
 
@@ -56,6 +58,16 @@ def _moment(value: object) -> datetime:
         return value.astimezone(UTC)
     except (OverflowError, OSError, ValueError):
         raise hint("choose a year that clocks can count") from None
+
+
+def _asked(kind: object) -> object:
+    if kind == "audit":
+        raise hint("a campaign does not audit; give one to the mean, and audit the table that `ratewise export` writes")
+    return kind
+
+
+_Above0 = Annotated[float, Field(gt=0)]
+_Weight = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class ItemsSpec(TomlTable):
@@ -95,11 +107,39 @@ class Goal(TomlTable):
         None, gt=0, must_be=f"an amount above 0 and below {LARGEST_AMOUNT:,}, with at most {DECIMALS} decimals"
     )
     target_se: float | None = key(None, gt=0)
-    within: float | None = key(None, gt=0)  # half-width of the interval
+    within: _Above0 | dict[Text, _Above0] | None = key(  # half-width of the interval
+        None, must_be="a number above 0, or one by the name of an answer, such as { law = 0.05 }"
+    )
+    decide: float | Literal["order", "top"] | None = key(
+        None, must_be='a number, on which side of it an answer is, or "order" or "top" of a leaderboard',
+        fixed="it would be chosen after looking at ratings",
+    )  # fmt: skip
     deadline: Annotated[datetime, BeforeValidator(_moment)] | None = key(
         None, must_be="a date-time, such as 2026-12-01T18:00:00Z"
     )
     unanswered: Unanswered | None = key(None)  # "keep open"
+
+
+class QuestionSpec(TomlTable):
+    """[question]: what is asked of all items together, besides the mean."""
+
+    kind: Annotated[QuestionKind, BeforeValidator(_asked)] = key(example='"slices"')
+    by: Text | None = key(None, must_be=A_COLUMN, example='"topic"')
+    system: Text | None = key(None, must_be=A_COLUMN, example='"system"')
+    baseline: Text | None = key(None, must_be="the name of a system, as text")
+    pairs: dict[Text, Text] | None = key(None, must_be='two columns, { a = "model_a", b = "model_b" }')
+    at: float | None = key(None, gt=0, lt=1)  # quantile
+    weights: dict[Text, _Weight] | None = key(
+        None, must_be="a number above 0 by the name of an answer, such as { law = 2 }"
+    )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that say where an item stands."""
+        if self.kind == "leaderboard":
+            pairs = self.pairs or {}
+            return pairs.get("a", "model_a"), pairs.get("b", "model_b")
+        return tuple(name for name in (self.by, self.system) if name is not None)
 
 
 class InputsSpec(TomlTable):
@@ -190,6 +230,9 @@ class Spec(TomlTable):
     inputs: InputsSpec | None = key(
         None, must_be="a table", example='a table [inputs] with strata = "topic"', fixed=_ORDERED
     )
+    question: QuestionSpec | None = key(
+        None, must_be="a table", example='a table [question] with kind = "slices"', fixed=_ASKED
+    )
     start: StartSpec | None = key(
         None, must_be="a table", example='a table [start] with labels = "human"', fixed=_ORDERED
     )
@@ -221,8 +264,20 @@ class Spec(TomlTable):
 
     @property
     def target_se(self) -> float | None:
-        """The standard error to reach, however the precision was stated."""
+        """The standard error of the mean to reach, however the precision was stated; None for another question."""
+        if self.asks or isinstance(self.goal.within, dict):
+            return None
         return target_of(self.goal.target_se, self.goal.within, self.level)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has another question than the mean."""
+        return self.question is not None and self.question.kind != "mean"
+
+    @property
+    def together(self) -> str | None:
+        """The column of what is drawn as one: rows of the same prompt, where systems are compared."""
+        return self.items.clusters if self.question is not None and self.question.kind == "compare" else None
 
     @property
     def strong(self) -> RaterSpec:
