@@ -81,7 +81,7 @@ def pool_covariance(a: Half, b: Half, x: Half, y: Half, *, one_draw: bool) -> fl
     if one_draw:
         both = x.rated & y.rated & (np.maximum(x.rates, y.rates) < 1)
         least, most = np.minimum(x.rates, y.rates)[both], np.maximum(x.rates, y.rates)[both]
-        off = [((h.contributions - h.strong) * h.rates / (1 - h.rates))[both] for h in (x, y)]
+        off = [(h.contributions - h.strong)[both] * h.rates[both] / (1 - h.rates[both]) for h in (x, y)]
         drawn = float(((1 / most - 1) / least) @ (off[0] * off[1]))
     in_part = a.strong.size < a.pool_size and b.strong.size < b.pool_size
     if not in_part or not x.strong.size:

@@ -201,6 +201,8 @@ def _common(a: _Side, b: _Side, *, one_draw: bool = False) -> tuple[float, str]:
     if not shared.size:
         return 0.0, "two samples: the tables have no item in common"
     said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
+    if one_draw:
+        said = f"{shared.size:,} prompts have rows of both systems, drawn by one random number: "
     if a.mean.estimand == "population":
         x, y = (
             ids if clusters is None else clusters

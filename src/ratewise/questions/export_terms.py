@@ -60,7 +60,10 @@ class ExportTerms(JsonRecord):
 
     def to_json(self) -> str:
         """JSON text in which numbers keep every bit."""
-        return json.dumps({"version": VERSION, **self.to_dict()})
+        said = self.to_dict()
+        if self.question is None:
+            del said["question"]
+        return json.dumps({"version": VERSION, **said})
 
     def named(self, columns: TableColumns) -> bool:
         """Whether these columns are the campaign's own, so that its export is to be read as the campaign does."""

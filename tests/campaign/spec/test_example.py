@@ -57,6 +57,8 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
     if key in keys_of(StartSpec):
         text = text.replace("# [start]", "[start]").replace("# labels =", "labels =")
+    if key in {"kind", "by"}:
+        text = text.replace("# [question]", "[question]").replace("# kind =", "kind =").replace("# by =", "by =")
     if key == "learner":
         text = text.replace("# text =", "text =")
     if key == "from":

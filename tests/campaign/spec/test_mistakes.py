@@ -55,7 +55,7 @@ MISTAKES = [
     (
         at_top('"a\\nb" = 7'),
         '"a\\nb" is unknown; the keys here are name, seed, method, estimand, level, currency, claim, store, items, '
-        "rating, goal, raters, learner, inputs, start",
+        "rating, goal, raters, learner, inputs, question, start",
     ),
     # [items]
     (in_items("id = 3"), "items.id must be the name of a column of the table, as text; got 3"),

@@ -55,6 +55,10 @@ id = "id"                         # optional column of unique item ids; default:
 # drawn = "at random"             # how: "at random", "by hand", or the name of a column of rates
 # from = "last-release.toml"      # instead of labels: a finished campaign, whose labels teach this one where to look
 
+# [question]                      # what is asked besides the mean: slices | compare | leaderboard | quantile
+# kind = "slices"                 # an answer for each; a comparison needs system = "column", a quantile at = 0.9
+# by = "topic"                    # the column that says which slice an item is of
+
 [rating]
 kind = "binary"                   # binary (yes or no) | likert (whole numbers) | score (any number) | pairwise (a or b)
 # low = 1                         # the ends of the scale: likert and score need them, the others may not have them
@@ -65,6 +69,7 @@ kind = "binary"                   # binary (yes or no) | likert (whole numbers) 
 budget = "200"                    # money in any unit, exact; never overspent
 # within = 0.02                   # stop when the interval reaches this far to either side
 # target_se = 0.01                # instead of within: stop when the standard error is this small
+# decide = 0.9                    # instead of within: stop as soon as it is known on which side of this it is
 # deadline = 2030-12-01T18:00:00Z # ask nothing after this moment; without the Z it is local time
 # unanswered = "keep open"        # questions without an answer at the deadline; "give up": they count as missing
 

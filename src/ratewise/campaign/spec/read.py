@@ -142,6 +142,8 @@ class _Mistakes:
     def unknown(self, place: Place) -> Place | None:
         """Add a mistake about an unknown key: another table's, a slip, or invented; returns the key that was meant."""
         table, name, homes = self._table(place[:-1]), str(place[-1])[:LONGEST_SHOWN], _homes()
+        if name in TABLES and isinstance(self._at(place), str):  # a word is no table that stands in the wrong place
+            del homes[name]
         legal = [*keys_of(table), *(("from",) if table is StartSpec else ())]
         kinds = [kind for kind, its in KINDS.items() if name in keys_of(its)]
         close = get_close_matches(name.lower(), legal, n=1)
