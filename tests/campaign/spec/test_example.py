@@ -57,8 +57,6 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace("# [inputs]", "[inputs]").replace("# strata =", "strata =")
     if key in keys_of(StartSpec):
         text = text.replace("# [start]", "[start]").replace("# labels =", "labels =")
-    if key in {"kind", "by"}:
-        text = text.replace("# [question]", "[question]").replace("# kind =", "kind =").replace("# by =", "by =")
     if key == "learner":
         text = text.replace("# text =", "text =")
     if key == "from":
@@ -75,9 +73,9 @@ def test_every_option_can_be_switched_on(tmp_path, key):
         text = text.replace("# votes = 1", "votes = 2")
     if key == "guidelines":
         (tmp_path / "guidelines.md").write_text("Read twice.")
-    if key == "prices":
-        text = text.replace('price = "0.01"', '# price = "0.01"')
-    if key == "price_column":
+    if key in {"kind", "by"}:
+        text = text.replace("# [question]", "[question]").replace("# kind =", "kind =").replace("# by =", "by =")
+    if key in {"prices", "price_column"}:
         text = text.replace('price = "0.01"', '# price = "0.01"')
     (tmp_path / "c.toml").write_text(text)
     spec = read_spec(tmp_path / "c.toml")
