@@ -6,7 +6,10 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 
+from .browsing import browser
 from .making import Visitor, app_of, service_of, write
+
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="session")

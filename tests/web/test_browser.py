@@ -4,14 +4,10 @@ Pictures of the pages are kept in build/screenshots.
 """
 
 import json
-import os
 import re
-import shutil
-from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.core.document import Picture, grid_of
@@ -20,70 +16,10 @@ from ratewise.report.page import page, svg_of
 from ratewise.report.pictures import figure
 from ratewise.web.api import told
 
-from ..programs import needed
-from ..waiting import SECONDS, until
+from ..waiting import until
 from .attacks import ATTACKS, FILES, NAMES
+from .browsing import PHONE, SHOTS, Person, joined
 from .making import SHOW, rows, served, service_of, write
-
-SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-CHROMIUM = os.environ.get("RATEWISE_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-PHONE = {"viewport": {"width": 390, "height": 780}, "is_mobile": True, "has_touch": True}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = needed(CHROMIUM, "install chromium (apt-get install chromium), or name it in RATEWISE_TEST_CHROMIUM")
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    expect.set_options(timeout=1000 * SECONDS)
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield found
-        found.close()
-
-
-WATCH = "addEventListener('securitypolicyviolation', (e) => stopped(`${e.violatedDirective}: ${e.blockedURI}`))"
-
-
-class Person:
-    """One browser of one person; what goes wrong in its page is kept: errors, dialogs, what the policy stopped.
-
-    What the console says besides is the browser's own, and another in the next version.
-    """
-
-    def __init__(self, browser, address, token, **keys):
-        self.context = browser.new_context(**keys)
-        self.context.set_default_timeout(1000 * SECONDS)
-        self.page = self.context.new_page()
-        self._wrong = []
-        self.context.expose_binding("stopped", lambda _, told: self._wrong.append(told))
-        self.context.add_init_script(WATCH)
-        self.page.on("pageerror", lambda error: self._wrong.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self._wrong.append("a dialog"), dialog.dismiss()))
-        self.page.goto(f"{address}/join/{token}")
-
-    @property
-    def complaints(self):
-        self.page.evaluate("new Promise((done) => setTimeout(done))")  # what was under way has been told
-        return self._wrong
-
-    def asked(self):
-        expect(self.page.locator("#answer")).to_be_visible()
-        return self.page.locator("#item").inner_text()
-
-    def press(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def has_done(self, count):
-        expect(self.page.locator("#progress")).to_contain_text(f"{count} done")
-
-    def serious(self):
-        found = Axe().run(self.page).response["violations"]
-        return [(v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")]
-
-
-def joined(browser, service, address, name, *, admin=False, **keys):
-    return Person(browser, address, service.accounts.add(name, admin=admin), **keys)
 
 
 def answers(service):
@@ -121,10 +57,10 @@ def test_a_person_labels_with_the_keyboard_undoes_and_reloads(browser, begun):
         expect(page.locator("#news")).to_contain_text("Skipped")
         ann.press("x", "f", "Enter")
         ann.has_done(2)
-        ann.press("g")
-        expect(page.get_by_role("heading", name="How to rate")).to_be_visible()
-        page.screenshot(path=SHOTS / "guidelines.png")
-        ann.press("Escape", "?")
+        for seen in (True, False):  # beside the question
+            expect(page.get_by_role("heading", name="How to rate")).to_have_count(int(seen))
+            ann.press("g")
+        ann.press("?")
         page.locator("#one-key").check()
         ann.press("Escape", "1")
         ann.has_done(3)
@@ -341,8 +277,7 @@ def test_nothing_serious_for_screen_readers_and_phones(browser, begun, look):
         if look == "phone":
             width = ann.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 390  # nothing to scroll sideways
-            ann.page.get_by_text("Yes", exact=True).tap()
-            ann.page.locator("#save").tap()
+            ann.page.get_by_text("Yes", exact=True).tap()  # and no more
             ann.has_done(1)
         ann.page.goto(f"{address}/live")
         expect(ann.page.locator("#figures")).to_contain_text("Money")
@@ -375,6 +310,7 @@ def test_no_attack_runs_in_the_browser(browser, begun):
         elsewhere = []
         ann.page.on("request", lambda request: elsewhere.append(request.url))
         ann.page.reload()
+        ann.asked()
         expect(ann.page.locator(".part")).to_have_count(len(ATTACKS))
         for link in ann.page.locator(".text a").all():
             assert link.get_attribute("href").startswith(("http:", "https:", "mailto:"))

@@ -101,9 +101,12 @@ def told(task: Task) -> dict[str, Any]:
     """A question with its texts as safe HTML beside them."""
     sides = ("a", "b") if task.compares else ()
     parts = [
-        {"name": name.upper() if name in sides else _title(name), "html": as_html(value), "side": name in sides}
+        {
+            "column": name, "name": name.upper() if name in sides else _title(name), "side": name in sides,
+            "html": as_html(value, name="answer" if name in sides else _title(name).lower()),
+        }
         for name, value in task.item.items()
-    ]
+    ]  # fmt: skip
     return {**task.to_dict(), "parts": parts, "compares": task.compares, "lease": task.lease}
 
 

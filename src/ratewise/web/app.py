@@ -17,8 +17,9 @@ from ratewise.web.service import Door, RefusedError, Service
 
 # Nothing is loaded from elsewhere, nothing runs but our own files, and no page frames this one.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types ratewise"
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types ratewise"
 )
 _ALWAYS = {
     "content-security-policy": POLICY,

@@ -1,6 +1,7 @@
 """The pages: label, sign in by a link, sign out, images beside the campaign, and whether the server is well."""
 
 import threading
+from hashlib import sha256
 from pathlib import Path
 from posixpath import normpath
 
@@ -9,6 +10,10 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
+from ratewise.campaign.clients.respondents import respondents
+from ratewise.campaign.spec.spec import Spec
+from ratewise.raters.people import PeopleSettings
+from ratewise.report.words import money
 from ratewise.store.accounts import SESSION_SECONDS
 from ratewise.web.markup import IMAGES, as_html, images_in
 from ratewise.web.service import COOKIE, RefusedError, Service, address_of, check_csrf, session_of
@@ -45,9 +50,11 @@ class Pages:
         except RefusedError as refused:
             return self._told(request, refused.status, "You are not signed in", _OPEN_LINK)
         desk = self.service.labelling
+        guidelines, facts = desk.guidelines, _facts(desk.spec)
         words = {
             "person": session.name, "admin": session.admin, "csrf": session.csrf, "campaign": desk.spec.name,
-            "guidelines": as_html(desk.guidelines) if desk.guidelines.strip() else "",
+            "guidelines": as_html(guidelines) if guidelines.strip() else "", "facts": facts,
+            "version": sha256(f"{desk.spec.name} {facts} {guidelines}".encode("utf-8", "replace")).hexdigest()[:12],
         }  # fmt: skip
         return self.templates.TemplateResponse(request, "label.html", words)
 
@@ -103,6 +110,23 @@ class Pages:
     def _told(self, request: Request, status: int, title: str, text: str) -> Response:
         words = {"title": title, "text": text}
         return self.templates.TemplateResponse(request, "told.html", words, status_code=status)
+
+
+def _facts(spec: Spec) -> list[tuple[str, str]]:
+    """(what, in words) of all that a person wants to know before the first question."""
+    told = []
+    for each in respondents(spec, PeopleSettings):
+        rater: PeopleSettings = each.rater
+        if rater.criterion is not None:
+            told.append(("Task", rater.criterion))
+        if rater.per_hour is not None:
+            told.append(("Time", f"About {rater.answer_seconds:g} seconds a question"))
+            told.append(("Pay", f"{money(spec, rater.per_hour)} an hour, without pauses of more than a minute"))
+        elif rater.price:
+            told.append(("Pay", f"{money(spec, rater.price / rater.votes)} a question"))
+        if rater.training:
+            told.append(("Training", f"The first {rater.training} questions; you see the right answer after each"))
+    return [*told, ("Stop", "Whenever you like: each answer is saved at once, and the last one can be undone")]
 
 
 _OPEN_LINK = "Open the link that you were given. If it no longer works, ask whoever runs this campaign for a new one."

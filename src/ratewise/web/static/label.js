@@ -1,10 +1,10 @@
 // The labelling page: one question at a time. An answer is kept on this device until the server says that it is saved.
+import { fill, finish, showItem } from "./item.js";
+
 const csrf = document.querySelector("meta[name=csrf]").content;
 const person = document.querySelector("meta[name=person]").content;
 const $ = (id) => document.getElementById(id);
-const policy = window.trustedTypes?.createPolicy("ratewise", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
 const PENDING = `ratewise pending ${JSON.stringify(person)} `; // and the question's key: each tab may hold one
-const FOLD = 560; // pixels above which a text is folded
 const IDLE = 60_000; // milliseconds without a sign of life that no longer count as work
 
 let task = null; // the question on the page
@@ -14,6 +14,13 @@ let spent = 0; // milliseconds of work on this question
 let seenAt = performance.now(); // the last sign of life
 const pace = []; // milliseconds of the last answers
 let done = 0;
+const wide = matchMedia("(min-width: 1180px)");
+
+// What is remembered on this device
+
+const remembered = (name) => localStorage.getItem(`ratewise ${name}`);
+const remember = (name, on) => localStorage.setItem(`ratewise ${name}`, on ? "1" : "0");
+const isOn = (name) => remembered(name) === "1";
 
 // Talking to the server
 
@@ -98,7 +105,7 @@ function tell(right, title, text, why = "", end = "") { // what became of an ans
   $("feedback").className = right ? "right" : "wrong";
   $("feedback-title").textContent = title;
   $("feedback-text").textContent = text;
-  $("feedback-why").innerHTML = policy.createHTML(why); // cleaned by the server's allow-list
+  fill($("feedback-why"), why);
   $("feedback-why").hidden = !why;
   $("feedback-end").textContent = end;
   return new Promise((resolve) => {
@@ -115,11 +122,12 @@ async function progress() { // beside the work: nobody waits for it
   if (!found) return;
   done = found.done;
   const each = pace.length ? pace.reduce((a, b) => a + b, 0) / pace.length / 1000 : 0;
-  const parts = [`${done.toLocaleString("en")} done`];
-  if (found.left) parts.push(`${found.left.toLocaleString("en")} open now`);
-  if (each) parts.push(`${each < 90 ? Math.max(1, Math.round(each)) + " s" : Math.round(each / 60) + " min"} each`);
-  $("progress").textContent = parts.join(" · ");
+  const left = found.left ? ` · ${found.left.toLocaleString("en")} open now` : "";
+  const seconds = each < 90 ? `${Math.max(1, Math.round(each))} s` : `${Math.round(each / 60)} min`;
+  const speed = Object.assign(document.createElement("span"), { className: "speed", textContent: each ? ` · ${seconds} each` : "" });
+  $("progress").replaceChildren(`${done.toLocaleString("en")} done${left}`, speed);
   $("bar").setAttribute("width", String(done + found.left ? (100 * done) / (done + found.left) : 0));
+  $("undo-idle").hidden = !done;
   if (found.ended) {
     $("idle").querySelector("h2").textContent = "All done – thank you";
     $("idle").querySelector("p").textContent = "This campaign needs no more answers.";
@@ -131,7 +139,7 @@ const keepAs = (key, draft) => localStorage.setItem(draftOf(key), JSON.stringify
 
 function show(found) {
   task = found;
-  $("answer").hidden = $("item").hidden = !found;
+  $("answer").hidden = $("item").hidden = $("views").hidden = !found;
   $("idle").hidden = Boolean(found);
   $("title").classList.toggle("unseen", true);
   if (!found) return void ($("training").hidden = true);
@@ -141,49 +149,28 @@ function show(found) {
   $("comment").value = draft.comment ?? "";
   setFlag(Boolean(draft.flagged));
   openComment(Boolean(draft.comment), false);
-  $("criterion").textContent = found.criterion || { pairwise: "Which is better?", binary: "Your rating" }[found.kind] || "Your rating";
   $("training").hidden = !found.training;
   if (found.training) $("training").textContent = `Training ${found.training.number} of ${found.training.of}: you see the right answer after each of yours.`;
-  showParts(found);
-  showChoices(found, draft.rating);
+  $("differences").hidden = !found.compares;
+  view();
+  $("criteria").replaceChildren(criterion(found, draft.rating));
+  $("criteria").scrollTo(0, 0);
   scrollTo(0, 0);
   $("title").textContent = `Question ${done + 1}`;
   $("title").focus({ preventScroll: true });
 }
 
-function showParts(found) {
-  const parts = found.parts.map((part) => {
-    const box = document.createElement("section");
-    box.className = part.side ? "part side" : "part";
-    const head = document.createElement("h2");
-    head.textContent = part.name;
-    const text = document.createElement("div");
-    text.className = "text";
-    text.innerHTML = policy.createHTML(part.html); // cleaned by the server's allow-list
-    for (const wide of text.querySelectorAll("pre, table")) wide.tabIndex = 0; // scrolled by keyboard
-    box.append(head, text);
-    return box;
-  });
-  $("item").className = found.compares ? "compares" : "";
-  $("item").replaceChildren(...parts);
-  for (const box of parts) fold(box);
+function view() { // the item, as this person wants to see it
+  const wanted = { raw: isOn("raw"), differences: isOn("differences") };
+  for (const name of ["raw", "differences"]) $(name).setAttribute("aria-pressed", String(wanted[name]));
+  const told = task ? showItem($("item"), task, wanted) : "";
+  if (told) say(told);
 }
 
-function fold(box) {
-  const text = box.querySelector(".text");
-  if (text.scrollHeight <= FOLD * 1.25) return;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "fold";
-  const set = (open) => {
-    text.classList.toggle("folded", !open);
-    text.inert = false;
-    button.textContent = open ? "Show less" : "Show all";
-    button.setAttribute("aria-expanded", String(open));
-  };
-  button.addEventListener("click", () => set(text.classList.contains("folded")));
-  set(false);
-  box.append(button);
+function turn(name) {
+  if (!task || $(name).hidden) return;
+  remember(name, !isOn(name));
+  view();
 }
 
 // Choices
@@ -192,7 +179,7 @@ function optionsOf({ kind, scale }) {
   if (scale.words) return Object.entries(scale.words).map(([label, value], i) => ({ label, value, key: String(i + 1) }));
   if (kind === "binary") return [{ label: "Yes", value: 1, key: "1" }, { label: "No", value: 0, key: "2" }];
   if (kind === "pairwise") {
-    return [{ label: "A is better", value: 1, key: "1" }, { label: "B is better", value: 0, key: "2" }, { label: "Tie", value: 0.5, key: "3" }];
+    return [{ label: "A", more: " is better", value: 1, key: "1" }, { label: "B", more: " is better", value: 0, key: "2" }, { label: "Tie", value: 0.5, key: "3" }];
   }
   if (kind === "likert" && scale.high - scale.low <= 20) {
     return Array.from({ length: scale.high - scale.low + 1 }, (_, i) => scale.low + i)
@@ -201,16 +188,16 @@ function optionsOf({ kind, scale }) {
   return null; // a number is typed
 }
 
-function choice({ label, value, key }, chosen) {
+function choice({ label, more = "", value, key }, chosen, group) {
   const box = document.createElement("label");
   box.className = "choice";
   const input = document.createElement("input");
   input.type = "radio";
-  input.name = "rating";
+  input.name = group;
   input.value = JSON.stringify(value);
   input.checked = chosen === input.value;
   const word = document.createElement("span");
-  word.textContent = label;
+  word.append(label, Object.assign(document.createElement("span"), { className: "long", textContent: more }));
   box.append(input, word);
   if (key && key !== label) {
     const hint = document.createElement("kbd");
@@ -225,27 +212,42 @@ function choice({ label, value, key }, chosen) {
   return box;
 }
 
-function showChoices(found, chosen) {
-  const options = optionsOf(found);
-  const boxes = (options ?? []).map((option) => choice(option, chosen));
-  if (!options) boxes.push(numberBox(found, chosen));
-  boxes.push(choice({ label: "Cannot tell", value: null, key: "x" }, chosen));
-  boxes.at(-1).classList.add("aside");
-  const ends = found.kind === "likert" && options && !found.scale.words;
-  $("choices").className = ends ? "row" : "";
-  $("choices").replaceChildren(...boxes);
+const ASKED = { pairwise: "Which is better?", binary: "Is it so?", likert: "How good is it?", score: "How good is it?" };
+
+function criterion(asked, chosen, group = "rating") { // the claim above its buttons; several of these make a list of claims
+  const box = document.createElement("fieldset");
+  box.className = "criterion";
+  const claim = document.createElement("legend");
+  claim.textContent = asked.criterion || ASKED[asked.kind] || "Your rating";
+  const options = optionsOf(asked), choices = document.createElement("div");
+  choices.className = asked.kind === "likert" && options && !asked.scale.words ? "choices row" : "choices";
+  choices.append(...(options ? options.map((option) => choice(option, chosen, group)) : [numberBox(asked, chosen)]));
+  choices.append(choice({ label: "Cannot tell", value: null, key: "x" }, chosen, group));
+  choices.lastChild.classList.add("aside");
+  box.append(claim, choices);
+  if (!asked.scale.words && ["likert", "score"].includes(asked.kind)) {
+    const { low, high, ends: [worst, best] = ["lowest", "highest"] } = asked.scale;
+    const ends = document.createElement("p");
+    ends.className = "ends";
+    ends.id = `ends-${group}`;
+    for (const text of [`${low} = ${worst}`, `${high} = ${best}`]) ends.append(Object.assign(document.createElement("span"), { textContent: text }), " ");
+    box.setAttribute("aria-describedby", ends.id);
+    choices.before(ends);
+  }
+  return box;
 }
 
 function numberBox({ kind, scale }, chosen) {
   const box = document.createElement("label");
-  box.className = "number";
+  box.className = "typed";
   const word = document.createElement("span");
+  word.className = "long";
   word.textContent = `A ${kind === "likert" ? "whole " : ""}number from ${scale.low} to ${scale.high}`;
   const input = document.createElement("input");
-  Object.assign(input, { type: "number", id: "number", min: scale.low, max: scale.high, step: kind === "likert" ? 1 : "any" });
+  Object.assign(input, { ariaLabel: word.textContent, type: "number", id: "number", min: scale.low, max: scale.high, step: kind === "likert" ? 1 : "any" });
   if (chosen !== undefined && chosen !== "null") input.value = JSON.parse(chosen);
   input.addEventListener("input", () => {
-    const other = $("choices").querySelector("input[type=radio]:checked");
+    const other = $("criteria").querySelector("input[type=radio]:checked");
     if (other) other.checked = false;
   });
   box.append(word, input);
@@ -253,7 +255,7 @@ function numberBox({ kind, scale }, chosen) {
 }
 
 function chosen() {
-  const radio = $("choices").querySelector("input[type=radio]:checked");
+  const radio = $("criteria").querySelector("input[type=radio]:checked");
   if (radio) return JSON.parse(radio.value);
   const number = $("number");
   if (number && number.value !== "") return number.checkValidity() ? Number(number.value) : undefined;
@@ -275,10 +277,14 @@ async function alone(work) {
 }
 
 let focused = null; // when the inputs were shut
+let late = 0;
 function shut(on) {
   if (on) focused = document.activeElement;
   busy = $("answer").inert = on;
   document.body.classList.toggle("busy", on);
+  clearTimeout(late);
+  if (on) late = setTimeout(() => ($("saving").hidden = false), 400); // no flicker where the reply comes at once
+  else $("saving").hidden = true;
   if (!on && document.activeElement === document.body) focused?.focus({ preventScroll: true });
 }
 
@@ -288,7 +294,7 @@ async function save() {
   if (rating === undefined) {
     const { low, high } = task.scale;
     say($("number") ? `Type a number from ${low} to ${high}, or choose “Cannot tell”.` : "Choose an answer first.", true);
-    ($("number") ?? $("choices").querySelector("input"))?.focus();
+    ($("number") ?? $("criteria").querySelector("input"))?.focus();
     return;
   }
   live();
@@ -365,7 +371,7 @@ function openComment(open, focus = true) {
 
 function keepDraft() {
   if (!task) return;
-  const radio = $("choices").querySelector("input[type=radio]:checked");
+  const radio = $("criteria").querySelector("input[type=radio]:checked");
   const rating = radio?.value ?? ($("number")?.value ? JSON.stringify(Number($("number").value)) : undefined);
   keepAs(task.key, { rating, comment: $("comment").value, flagged });
 }
@@ -394,7 +400,19 @@ async function renew() {
 
 // Keys and buttons
 
-const dialogs = { g: "guidelines", "?": "keys" };
+function openGuidelines() { // beside the question where there is room
+  if (!$("side")) return;
+  if (!wide.matches) return $("guidelines").showModal();
+  remember("side", !isOn("side"));
+  showSide();
+}
+
+function showSide() {
+  if (!$("side")) return;
+  $("side").hidden = !wide.matches || !isOn("side") || !$("welcome").hidden;
+  $("open-guidelines").setAttribute("aria-expanded", String(!$("side").hidden));
+}
+
 addEventListener("keydown", (event) => {
   live();
   const writing = event.target.matches("textarea, input[type=number], input[type=text]");
@@ -403,13 +421,14 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target.id === "comment") return $("save").focus();
   if (event.target.matches("textarea")) return;
   const key = event.key.toLowerCase();
-  if (event.key === "Enter" && !event.target.matches("button, a")) { event.preventDefault(); return save(); }
+  if (event.key === "Enter" && !event.target.matches("button, a, summary")) { event.preventDefault(); return $("welcome").hidden ? save() : begin(); }
   if (writing && /^[0-9.,e+-]$/.test(key)) return;
+  const beside = { g: openGuidelines, "?": () => $("keys").showModal(), r: () => turn("raw"), d: () => turn("differences") };
   const acts = { u: undo, s: skip, f: flag, c: () => openComment(true) };
-  if (dialogs[key] && $(`open-${dialogs[key]}`)) { event.preventDefault(); return $(dialogs[key]).showModal(); }
-  if (busy) return;
+  if (beside[key]) { event.preventDefault(); return beside[key](); }
+  if (busy || !$("welcome").hidden) return;
   if (acts[key]) { event.preventDefault(); return acts[key](); }
-  const box = task && $("choices").querySelector(`[data-key="${CSS.escape(key)}"]`);
+  const box = task && $("criteria").querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (box) {
     event.preventDefault();
     pick(box.querySelector("input"), event.repeat);
@@ -421,26 +440,66 @@ function pick(input, repeated) {
   input.focus();
   if ($("number")) $("number").value = "";
   keepDraft();
-  if ($("one-key").checked && !repeated) save();
+  if (isOn("one key") && !repeated) save();
 }
+
+const DOUBLE = 250; // milliseconds in which nobody has read a new question: a second tap was meant for the one before
+let tapped = -DOUBLE;
+$("criteria").addEventListener("click", (event) => {
+  const box = event.detail > 0 && isOn("one key") && event.target.closest(".choice");
+  if (!box) return; // of the keyboard, which moves between choices, or of a label for its input
+  event.preventDefault();
+  if (performance.now() - tapped < DOUBLE) return;
+  setTimeout(() => { // when the browser has put its input back
+    tapped = performance.now();
+    pick(box.querySelector("input"), false);
+  });
+});
 
 for (const name of ["pointerdown", "pointermove", "scroll", "input"]) addEventListener(name, live, { passive: true });
 $("answer").addEventListener("submit", (event) => { event.preventDefault(); save(); });
 $("answer").addEventListener("input", () => { keepDraft(); if ($("news").className) say(""); });
-$("undo").addEventListener("click", undo);
-$("skip").addEventListener("click", skip);
-$("flag").addEventListener("click", flag);
-$("open-comment").addEventListener("click", () => openComment($("comment-box").hidden));
-for (const id of Object.values(dialogs)) $(`open-${id}`)?.addEventListener("click", () => $(id).showModal());
+for (const [id, act] of Object.entries({
+  undo, "undo-idle": undo, skip, flag, raw: () => turn("raw"), differences: () => turn("differences"), begin, "open-guidelines": openGuidelines,
+  "open-comment": () => openComment($("comment-box").hidden), "open-keys": () => $("keys").showModal(),
+})) $(id)?.addEventListener("click", act);
 $("sign-out").addEventListener("click", async () => {
   await fetch("/sign-out", { method: "POST", headers: { "X-CSRF-Token": csrf } }).catch(() => say("No connection. Try again.", true));
   location.reload();
 });
-$("one-key").checked = localStorage.getItem("ratewise one key") === "1";
-$("one-key").addEventListener("change", () => localStorage.setItem("ratewise one key", $("one-key").checked ? "1" : "0"));
+if (remembered("one key") === null) remember("one key", matchMedia("(pointer: coarse)").matches); // one tap on phones
+if (remembered("side") === null) remember("side", true);
+$("one-key").checked = isOn("one key");
+const oneKey = () => document.body.classList.toggle("one-key", isOn("one key"));
+$("one-key").addEventListener("change", () => { remember("one key", $("one-key").checked); oneKey(); });
+oneKey();
+wide.addEventListener("change", showSide);
 setInterval(renew, 5000);
+for (const guide of document.querySelectorAll(".guide")) finish(guide);
 
-alone(async () => {
-  for (const kept of pending()) await send(kept);
-  await nextInBackground();
-});
+// The first visit: what it is about; no question is held meanwhile
+
+const welcomed = `welcomed ${JSON.stringify(person)} ${document.querySelector("meta[name=welcome]").content}`;
+
+function begin() {
+  remember(welcomed, true);
+  $("welcome").hidden = true;
+  document.body.classList.remove("welcomes");
+  start();
+}
+
+function start() {
+  showSide();
+  alone(async () => {
+    for (const kept of pending()) await send(kept);
+    await nextInBackground();
+  });
+}
+
+if (isOn(welcomed) || pending().length) start();
+else {
+  $("welcome").hidden = false;
+  document.body.classList.add("welcomes");
+  progress();
+  $("begin").focus({ preventScroll: true });
+}
