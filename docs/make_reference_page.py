@@ -15,8 +15,8 @@ Made from the docstrings by `make docs`. All names are in `ratewise`: `import ra
 are a table in notebooks, and give their numbers as `to_dict()`, as `to_frame()` for pandas, Polars or PyArrow, and as
 `to_markdown()`.
 An answer is about the population (`estimand`) unless you say otherwise; campaigns, which hold their whole pool, are
-about the pool ([why](decisions/0008-public-interface.md)). `estimate.interval` is the pair of `low` and `high`;
-`interval_kind` says which kind of interval it is, on the record and in JSON.
+about the pool ([why](decisions/0008-public-interface.md)). The ends of an interval are
+`low` and `high`, and `interval_kind` names its kind (score, t, normal, bootstrap, anytime).
 """
 
 

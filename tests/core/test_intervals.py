@@ -145,7 +145,7 @@ def test_auto_says_which_interval_it_took():
     few = estimate_mean(g[:500], h[:500], rate)
     assert (many.interval_method, few.interval_method) == ("normal", "t")
     assert any("normal" in note for note in many.notes)
-    assert any("interval: t" in note for note in few.notes)
+    assert any("a t interval" in note for note in few.notes)
     yes = estimate_mean(np.full(50, 0.5), binary(20, 50), 1.0)
     assert any("score" in note for note in yes.notes)
 

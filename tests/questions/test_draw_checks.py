@@ -51,7 +51,8 @@ def test_rows_that_were_drawn_alone_are_refused_not_taken_for_all_rows(tmp_path)
     told = rw.estimate_table(kept, **COLUMNS)
     assert "if rows that were not drawn were left out of the file, give them, too" in told.notes[0]
     every = rw.estimate_table(kept, **COLUMNS, rate=1)
-    assert (every.value, every.notes[0][:10]) == (told.value, "interval: ")
+    assert every.value == told.value
+    assert " interval, " in every.notes[0]
     assert every.value == pytest.approx(np.mean(kept["human"]))
 
 

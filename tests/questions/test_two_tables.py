@@ -48,7 +48,7 @@ def test_items_in_both_tables_narrow_the_interval():
     new, old = table(4, 0.6, 900, hard=hard, spread=1.0), table(5, 0.5, 900, hard=hard, spread=1.0)
     found = rw.compare_tables(new, old, **COLUMNS)
     apart = rw.compare_tables(new, {**old, "id": [f"o{i}" for i in range(900)]}, **COLUMNS)
-    assert found.notes[0].startswith("two samples: 900 items are in both tables, rated apart")
+    assert found.notes[0].startswith("two samples: 900 items are in both tables, each drawn by itself")
     assert found.difference.value == pytest.approx(apart.difference.value)
     assert found.difference.standard_error < apart.difference.standard_error
     assert found.difference.high - found.difference.low < apart.difference.high - apart.difference.low

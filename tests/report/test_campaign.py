@@ -39,8 +39,8 @@ def test_status_and_ending_say_what_was_spent_and_found(campaign):
 def test_the_page_is_whole_and_knows_the_truth_if_it_is_told(campaign):
     page = campaign_page(campaign, truth=0.123456)
     assert page.lower().startswith("<!doctype html>")
-    assert f"{campaign.estimate().value:.4f}" in page
-    assert "0.1235" in page
+    assert f"{100 * campaign.estimate().value:.1f}%" in page
+    assert "12.3%" in page
     assert "<script" not in page
 
 
@@ -59,14 +59,15 @@ def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):
     final, wide = status.final, status.for_looks
     assert wide.low < final.low < final.high < wide.high
     leads, other = (f"{e.low:.4f} to {e.high:.4f}" for e in (final, wide))
-    terminal = printed(text_of(status))
+    shown, beside = (f"{100 * e.low:.1f}–{100 * e.high:.1f}%" for e in (final, wide))
+    terminal = " ".join(printed(text_of(status)).split())
     for text, first, second in (
-        (terminal, leads, f"if you look every day  {other}"), (page, leads, f"If you look every day</td><td>{other}"),
+        (terminal, leads, f"if you looked before {other}"), (page, shown, f"If you looked before</th><td>{beside}"),
         (status._repr_html_(), leads, other),
     ):  # fmt: skip
         assert -1 < text.index(first) < text.index(second)
     assert f"[{final.low:.4f}, {final.high:.4f}]" in status.summary()
-    assert f"{100 * final.low:.1f}–{100 * final.high:.1f} %" in words
+    assert f"{100 * final.low:.1f}–{100 * final.high:.1f}%" in words
     assert (live["interval"], live["estimate"]["low"]) == (final.interval, final.low)
     assert live["if_you_look"]["low"] == wide.low
     assert campaign.estimate().interval == final.interval
@@ -78,12 +79,12 @@ def test_until_the_end_every_view_leads_with_the_interval_that_may_be_looked_at(
     under_way = replace(ended, ended=None)
     assert under_way.lead is ended.estimate
     assert under_way.for_looks is None
-    assert "it holds however often you look" in printed(text_of(under_way))
+    assert "look as often as you like" in printed(text_of(under_way))
     changed = replace(ended, final=ended.estimate)  # the goal was changed after somebody had looked
     assert changed.lead is ended.estimate
     assert changed.for_looks is None
-    assert "it holds however often you look" in printed(text_of(changed))
-    assert "if you look every day" not in printed(text_of(changed))
+    assert "even if somebody looked" in printed(text_of(changed))
+    assert "if you looked before" not in printed(text_of(changed))
 
 
 def test_failed_calls_have_a_row_of_their_own(campaign):

@@ -33,8 +33,8 @@ from ratewise.campaign.spec.read import read_spec
 from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.campaign.status import Ending, Status, telling
 from ratewise.campaign.verify import Verification, check_chain
+from ratewise.core.chart import Line, lines_picture
 from ratewise.core.estimate import Estimate
-from ratewise.core.result import band_picture
 from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError
 from ratewise.store.archive import back_up
@@ -198,8 +198,11 @@ class Campaign:
             return f"<p>{name} has not begun; start it with <code>campaign.run()</code></p>"
         with self.look() as now:
             known = [(float(to_money(c.spent)), c.estimate) for c in now.story if c.estimate is not None]
-            points = [(spent, e.value, *e.interval) for spent, e in known if e.interval is not None]
-            drawn = band_picture(points, f"Interval after each round over money spent. {now.status.summary()}")
+            line = Line(
+                "estimate", [(spent, e.value, *e.interval) for spent, e in known if e.interval is not None], True
+            )
+            said = f"Interval after each round over money spent. {now.status.summary()}"
+            drawn = lines_picture([line], said, x_name="money spent →", y_name="mean strong rating")
             return now.status._repr_html_() + drawn
 
     def status(self) -> Status:

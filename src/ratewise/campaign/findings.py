@@ -37,7 +37,7 @@ class Difference:
     id: str
     weak: float
     strong: float
-    text: str  # the longest of its columns, but for ratings
+    texts: tuple[tuple[str, str], ...]  # its columns of text with their names, but for ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,11 @@ def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> D
     content = json.loads(row.content)
     read = {column for rater in now.spec.raters for column in rater.reads}
     shown = {name for rater in now.spec.raters for name in getattr(rater, "show", ())}
-    texts = [
-        value for name, value in content.items()
-        if isinstance(value, str) and value != row.id and (name not in read or name in shown)
-    ]  # fmt: skip
-    return Difference(str(row.id), float(weak[position]), float(strong[position]), max(texts, key=len, default=""))
+    texts = tuple(
+        (name, value) for name, value in content.items()
+        if isinstance(value, str) and value and value != row.id and (name not in read or name in shown)
+    )  # fmt: skip
+    return Difference(str(row.id), float(weak[position]), float(strong[position]), texts)
 
 
 # People

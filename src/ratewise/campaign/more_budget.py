@@ -1,7 +1,7 @@
 """A goal that was changed after looking: what more money is expected to bring, before any of it is spent.
 
 A result that was looked at before more was bought needs an interval that holds however often one looks. That is wider
-than the interval of a look-free end, and a little money may not make up for it.
+than the interval of a campaign that nobody looked at on the way, and a little money may not make up for it.
 """
 
 import math

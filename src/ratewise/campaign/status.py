@@ -21,7 +21,7 @@ from ratewise.store.money import amount, to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
 
-IF_YOU_LOOK = "if you look every day"  # the name of the wider interval, wherever both are shown
+IF_YOU_LOOK = "if you looked before"  # the name of the wider interval, wherever both are shown
 _BAR = 24  # signs of the money's bar
 
 
@@ -67,10 +67,10 @@ class Status(Result):
     def lead_words(self) -> str:
         """What the interval that leads is good for."""
         if self.ended is None:
-            return "of complete rounds; it holds however often you look"
+            return "from the rounds that are complete; look as often as you like"
         if self.lead is None or self.lead.interval_method.startswith("anytime"):
-            return "final; it holds however often you look"
-        return "final: the campaign has ended by its own rules"
+            return "final; it holds even if somebody looked on the way"
+        return "final: the campaign has ended"
 
     @property
     def for_looks(self) -> Estimate | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command(
     "table system with_table weak strong id baseline rate selected method level estimand pool_size cluster recalibrate "
-    "low high positive scale picture seed format json",
+    "low high positive scale picture report seed format json",
     system=option(
         "NAME:WEAK:STRONG, a system and its two columns; once for each system. Or once the COLUMN that says whose row "
         "it is, in a table with a row for each item and system.", list[str] | None,
@@ -88,8 +88,8 @@ def _in_columns(
 
 
 @command(
-    "table strong weak model_a model_b rate selected features method level estimand cluster ask output picture id "
-    "scale positive seed format json",
+    "table strong weak model_a model_b rate selected features method level estimand cluster ask output picture report "
+    "id scale positive seed format json",
     strong=required("Column with the strong vote, empty where there is none; several people's with commas."),
     weak=option("Column with the weak vote; none: strong votes alone."),
     model_a=option("Column with the first model's name.", str, "model_a"),

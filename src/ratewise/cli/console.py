@@ -7,7 +7,9 @@ characters are shown as escapes: \\x1b[2K.
 
 import json
 import math
+import os
 import re
+import shlex
 import sys
 import unicodedata
 import warnings
@@ -98,15 +100,28 @@ def show(found: Any, *, json: bool, picture: str | None) -> None:
         print_rich(text_of(typed))
 
 
-def check_picture(path: str | None) -> None:
-    """Refuse a picture that cannot be written, before anything is read."""
-    if path is None:
-        return
+def write_report(found: Any, path: str, *, table: str) -> None:
+    """A result's report, as HTML or Markdown by the file's ending; it ends with the command that was typed."""
+    from ratewise.report.one_shot import result_report
+    from ratewise.report.page import written
+    from ratewise.tables.write import write_text
+
+    typed = replace(found, notes=tuple(map(as_typed, found.notes))) if hasattr(found, "notes") else found
+    name = "standard input" if table == "-" else os.path.basename(table)
+    parts = result_report(typed, table=name, command=shlex.join(["ratewise", *sys.argv[1:]]))
+    write_text(path, written(path, name, parts))
+
+
+def check_outputs(picture: str | None, report: str | None) -> None:
+    """Refuse a picture or a report that cannot be written, before anything is read."""
+    from ratewise.report.page import check_report
     from ratewise.report.pictures import check_ending
     from ratewise.tables.write import check_folder
 
-    check_folder(path)
-    check_ending(path)
+    for path, check in ((picture, check_ending), (report, check_report)):
+        if path is not None:
+            check_folder(path)
+            check(path)
 
 
 def print_notes(notes: tuple[str, ...]) -> None:

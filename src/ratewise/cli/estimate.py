@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ratewise.cli.console import print_notes, tell
+from ratewise.cli.console import print_notes, tell, write_report
 from ratewise.cli.options import (
     EXPORTED,
     argument,
@@ -28,7 +28,8 @@ CannotTell = Literal["pass", "fail"]
 
 @command(
     "table strong weak rate selected cluster strata weight method interval level estimand pool_size recalibrate text "
-    "learner low high floor weak_cost strong_cost by shrink simultaneous picture positive scale seed format json",
+    "learner low high floor weak_cost strong_cost by shrink simultaneous picture report positive scale seed format "
+    "json",
     strata=option("Column of strata that items were chosen by, as in a plan by strata."),
     weight=option("Column of item weights, where items were chosen."),
     floor=option("Lowest rate any item could have had; for anytime intervals.", float | None),
@@ -65,7 +66,7 @@ def estimate(
 
 @command(
     "table strong weak at_least no_worse_than margin last_weak last_strong last_rate rate selected cluster id method "
-    "interval level estimand pool_size recalibrate low high cannot_tell summary positive scale seed format json",
+    "interval level estimand pool_size recalibrate low high cannot_tell summary report positive scale seed format json",
     table=argument(
         "Rated table: CSV, JSONL or Parquet, or a file that another tool wrote; - for standard input. Or a campaign's "
         "TOML."
@@ -89,8 +90,7 @@ def check(
     *, table: str, format: str | None, strong: str | None, weak: str | None, rate: str | None,
     no_worse_than: str | None, last_weak: str | None, last_strong: str | None, last_rate: str | None,
     selected: str | None, cluster: str | None, id: str | None, low: float | None, high: float | None,
-    cannot_tell: CannotTell | None,
-    summary: str | None, json: bool, **options: Any,
+    cannot_tell: CannotTell | None, summary: str | None, report: str | None, json: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Check that the mean is high enough, or no worse than before. Exit code: 0 yes, 1 no, 5 cannot tell.
 
@@ -113,6 +113,8 @@ def check(
     )  # fmt: skip
     if summary is not None:
         write_text(summary, found.to_markdown())
+    if report is not None:
+        write_report(found, report, table=table)
     tell(found.to_dict(), found.sentence, json=json)
     if not json:
         print_notes(found.notes)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ratewise.cli.console import STOPPED, check_picture, one_line_errors, show, texts_told
+from ratewise.cli.console import STOPPED, check_outputs, one_line_errors, show, texts_told, write_report
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ def command(names: str, **own: Option) -> Callable[[Callable[..., Any]], Callabl
         wanted = set(inspect.signature(function).parameters)
 
         def run(**typed: Any) -> None:
-            json, picture = typed["json"], typed.get("picture")
+            json, picture, report = typed["json"], typed.get("picture"), typed.get("report")
             with one_line_errors(), texts_told(quiet=json) if "text" in options else nullcontext():
-                check_picture(picture)
+                check_outputs(picture, report)
                 found = function(**_for_the_library(typed, options, wanted))
                 if not isinstance(found, int | None):
                     show(found, json=json, picture=picture)
+                    if report is not None:
+                        write_report(found, report, table=typed["table"])
                     found = STOPPED if getattr(found, "partial", False) else None
             if found:
                 raise typer.Exit(found)
@@ -87,7 +89,7 @@ def _for_the_library(typed: dict[str, Any], options: dict[str, Option], wanted: 
     """What was typed, as the library takes it, but for the names that the command's function wants as they are."""
     given = {}
     for name, value in typed.items():
-        if name in ("json", "picture") and name not in wanted:
+        if name in ("json", "picture", "report") and name not in wanted:
             continue
         one = options[name]
         given[name if name in wanted else one.to or name] = value if one.read is None else one.read(value)
@@ -206,6 +208,7 @@ SHARED = {
     ),
     "output": required("File to write; - for CSV on standard output.", str, "--output", "-o"),
     "picture": option("File for a picture, .svg or .png."),
+    "report": option("File for a report to forward, .html or .md."),
     "id": option("Column with the items' ids; `id`, else the row number."),
     "safe_cells": flag("Put ' before texts that a spreadsheet would run as formulas.", "--safe-cells"),
     "seed": option("The same seed gives the same result.", int, 0, min=0),

@@ -3,11 +3,14 @@ terminal. Every word may come from outside: each medium escapes what it would ob
 """
 
 import html
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Style = Literal["", "strong", "quiet", "note", "best", "warning", "answer", "large"]
+from ratewise.core.chart import whisker
+
+Style = Literal["", "strong", "quiet", "best", "warning", "lede"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,20 @@ class FactTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What is worth knowing of a result, in a sentence; a terminal marks it as a note."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """The few numbers that everybody asks for: a name, the number in large letters, and what belongs to it."""
+
+    rows: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: a name, which may be cut, a number, or a bar. Those that leave first have the highest `leaves`."""
 
@@ -71,30 +88,37 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells of a table; `below` is a text that belongs to them and is too long for a cell."""
+    """Cells of a table; `below` are texts with their names that belong to them and are too long for a cell."""
 
     cells: Sequence[str]
     style: Style = ""
-    below: str = ""
+    below: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """Rows under columns; bars are for terminals only."""
+    """Rows under columns; bars are text in a terminal, drawn on a page, and left out of Markdown."""
 
     columns: Sequence[Column]
     rows: list[Row] = field(default_factory=list)
 
-    def add(self, *cells: str, style: Style = "", below: str = "") -> None:
+    def add(self, *cells: str, style: Style = "", below: Sequence[tuple[str, str]] = ()) -> None:
         self.rows.append(Row(cells, style, below))
 
 
-Part = Heading | Sentence | Bullets | Code | Picture | FactTable | DataTable
+Part = Heading | Sentence | Bullets | Code | Picture | FactTable | DataTable | Note | KeyFigures
 
 
 def noted(notes: Iterable[str]) -> list[Part]:
-    """Notes of a result, a line each."""
-    return [Sentence(f"note: {note}", "note") for note in notes]
+    """Notes of a result, one by one."""
+    return [Note(note) for note in notes]
+
+
+def as_sentence(text: str) -> str:
+    """A note as a sentence: with a capital, where it begins with a word, and a full stop."""
+    first = re.match(r"[a-z]+(?=[ ,:;])", text)
+    begun = text[:1].upper() + text[1:] if first else text
+    return begun if begun.endswith((".", "!", "?", ":")) or not begun else f"{begun}."
 
 
 def listed(lines: Sequence[str]) -> list[Part]:
@@ -106,6 +130,17 @@ def grid_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> DataTable:
     """A table whose first column is names and whose others are numbers."""
     columns = [Column(title, "number" if k else "name") for k, title in enumerate(titles)]
     return DataTable(columns, [Row(row) for row in rows])
+
+
+class Bar(str):
+    """An interval as text, ──●──, that a page draws instead: it knows its numbers."""
+
+    svg: str
+
+    def __new__(cls, text: str, svg: str) -> "Bar":
+        made = super().__new__(cls, text)
+        made.svg = svg
+        return made
 
 
 def bar(
@@ -125,7 +160,7 @@ def bar(
     if low is not None and high is not None:
         signs[at(low) : at(high) + 1] = [line] * (at(high) + 1 - at(low))
     signs[at(value)] = "●"
-    return "".join(signs)
+    return Bar("".join(signs), whisker(value, low, high, ends, zero=zero))
 
 
 def as_lines(parts: Iterable[Part]) -> str:
@@ -139,12 +174,14 @@ def as_lines(parts: Iterable[Part]) -> str:
             for row in rows:
                 cells = (f"{row[k]:{'<' if kind == 'name' else '>'}{widths[k]}}" for k, kind in kinds)
                 lines.append("  ".join(cells).rstrip())
-        elif isinstance(part, Sentence) and part.text and part.style != "note":
+        elif isinstance(part, Sentence) and part.text:
             lines.append(part.text)
     return "\n".join(lines)
 
 
 # HTML
+
+_STACKED = 4  # columns, from which on a phone shows the cells of a row one below the other
 
 
 def as_html(parts: Iterable[Part]) -> str:
@@ -152,56 +189,89 @@ def as_html(parts: Iterable[Part]) -> str:
     return "".join(map(_html, parts))
 
 
+def anchor(text: str) -> str:
+    """The name by which a page links to a heading."""
+    return "-".join(re.findall(r"\w+", text.lower())) or "part"
+
+
 def _html(part: Part) -> str:
     match part:
         case Heading(text, level):
-            return f"<h{level}>{html.escape(text)}</h{level}>"
+            return f"<h{level} id='{anchor(text)}'>{html.escape(text)}</h{level}>"
         case Sentence():
             return _html_line(part)
+        case Note(text):
+            return f"<p class='note'>{html.escape(as_sentence(text))}</p>"
         case Bullets(lines):
-            return "<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>"
+            return "<ul>" + "".join(f"<li>{html.escape(as_sentence(line))}</li>" for line in lines) + "</ul>"
         case Code(text):
             return f"<pre>{html.escape(text)}</pre>"
         case Picture(svg, words):
             return _html_picture(svg(), words)
+        case KeyFigures(figures):
+            shown = (
+                f"<div><dt>{html.escape(name)}</dt><dd><b>{html.escape(number)}</b>"
+                f"{f' <span>{html.escape(more)}</span>' if more else ''}</dd></div>"
+                for name, number, more in figures
+            )
+            return f"<dl class='figures'>{''.join(shown)}</dl>"
         case FactTable(rows):
-            return _html_table("", (_html_cells((name, text), " class=fact") for name, text, *_ in rows))
-        case DataTable(columns):
-            kept = [k for k, column in enumerate(columns) if column.kind != "bar"]
-            head = "".join(f"<th>{html.escape(columns[k].title)}</th>" for k in kept)
-            return _html_table(f"<tr>{head}</tr>", (_html_row(row, kept) for row in part.rows))
+            facts = (
+                f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+                for name, text, *_ in rows
+            )
+            return f"<div class='wide'><table class='facts'><tbody>{''.join(facts)}</tbody></table></div>"
+        case DataTable():
+            return _html_table(part)
 
 
 def _html_line(line: Sentence) -> str:
     if not (line.text or line.lead):
         return ""
-    kind = {"note": " class='note'", "answer": " class='plain'", "large": " class='big'"}.get(line.style, "")
+    kind = f" class='{line.style}'" if line.style else ""
     lead = f"<strong>{html.escape(line.lead)}</strong>" if line.lead else ""
     code = f" <code>{html.escape(line.code)}</code>" if line.code else ""
     return f"<p{kind}>{lead}{html.escape(line.text)}{code}</p>"
 
 
 def _html_picture(svg: str, words: str) -> str:
-    if not (svg and words):
-        return svg or (f"<p>{html.escape(words)}</p>" if words else "")
-    told = svg.replace("<svg", f"<svg role='img' aria-label='{html.escape(words, quote=True)}'", 1)
-    return f"<figure>{told}<figcaption>{html.escape(words)}</figcaption></figure>"
+    told = f"<figcaption>{html.escape(words)}</figcaption>" if words else ""
+    return f"<figure>{svg}{told}</figure>" if svg else f"<p>{html.escape(words)}</p>" if words else ""
 
 
-def _html_table(head: str, rows: Iterable[str]) -> str:
-    """A table that scrolls by itself where a screen is narrow."""
-    return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
+def _html_table(table: DataTable) -> str:
+    """A table that scrolls by itself where a screen is narrow, or stands its cells one below the other."""
+    columns, rows = table.columns, "".join(_html_row(row, table.columns) for row in table.rows)
+    head = "".join(f"<th scope='col'{_side(column)}>{_html_title(table, k)}</th>" for k, column in enumerate(columns))
+    stacked = " class='stacked'" if sum(c.kind != "bar" for c in columns) >= _STACKED else ""
+    return f"<div class='wide'><table{stacked}><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
-def _html_cells(cells: Iterable[str], kind: str = "") -> str:
-    return f"<tr{kind}>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+def _side(column: Column) -> str:
+    """Where a column's cells stand: names to the left, also in a notebook, whose style has them on the right."""
+    return " style='text-align:left'" if column.kind != "number" else " style='text-align:right'"
 
 
-def _html_row(row: Row, kept: Sequence[int]) -> str:
-    """A row, and the text below it across all columns, so that a narrow screen shows all of it."""
-    kind = " class=taken" if row.style == "best" else " class=above" if row.below else ""
-    below = f"<tr><td colspan={len(kept)} class=text>{html.escape(row.below)}</td></tr>" if row.below else ""
-    return _html_cells((row.cells[k] for k in kept), kind) + below
+def _html_title(table: DataTable, k: int) -> str:
+    """The title of a column; that of bars is the ends of their scale."""
+    column = table.columns[k]
+    if column.kind == "bar":
+        ends = "".join(f"<span>{html.escape(end)}</span>" for end in re.split(" +", column.title.strip()) if end)
+        return f"<span class='ends'>{ends}</span>" if ends else "<span class='unseen'>interval</span>"
+    return html.escape(column.title) or "<span class='unseen'>name</span>"
+
+
+def _html_row(row: Row, columns: Sequence[Column]) -> str:
+    """A row, and the texts below it across all columns, so that a narrow screen shows all of them."""
+    kind = " class='taken'" if row.style == "best" else " class='above'" if row.below else ""
+    cells = []
+    for column, cell in zip(columns, row.cells, strict=True):
+        shown = cell.svg if isinstance(cell, Bar) else html.escape(cell)
+        named = f" data-title='{html.escape(column.title, quote=True)}'" if column.kind != "bar" else " class='bar'"
+        cells.append(f"<td{named}{_side(column)}>{shown}</td>")
+    below = "".join(f"<dt>{html.escape(name)}</dt><dd dir='auto'>{html.escape(text)}</dd>" for name, text in row.below)
+    told = f"<tr class='below'><td colspan='{len(columns)}' class='text'><dl>{below}</dl></td></tr>" if below else ""
+    return f"<tr{kind}>{''.join(cells)}</tr>{told}"
 
 
 # Markdown
@@ -226,8 +296,15 @@ def _markdown(part: Part) -> str:
         case Sentence(text, _, lead, code):
             said = (f"**{escaped(lead)}**" if lead else "") + escaped(text)
             return f"{said} `{_without_fences(code)}`" if code else said
+        case Note(text):
+            return escaped(as_sentence(text))
+        case KeyFigures(figures):
+            told = (
+                f"- {escaped(name)}: **{escaped(number)}** {escaped(more)}".rstrip() for name, number, more in figures
+            )
+            return "\n".join(told)
         case Bullets(lines):
-            return "\n".join(f"- {escaped(line)}" for line in lines)
+            return "\n".join(f"- {escaped(as_sentence(line))}" for line in lines)
         case Code(text):
             return f"```text\n{_without_fences(text)}\n```"
         case Picture(_, words):
@@ -237,7 +314,11 @@ def _markdown(part: Part) -> str:
         case DataTable(columns):
             kept = [k for k, column in enumerate(columns) if column.kind != "bar"]
             cells = [[row.cells[k] for k in kept] for row in part.rows]
-            below = [f"- {escaped(row.cells[0])}: {escaped(row.below)}" for row in part.rows if row.below]
+            below = [
+                f"- {escaped(row.cells[0])}, {escaped(name)}: {escaped(text)}"
+                for row in part.rows
+                for name, text in row.below
+            ]
             table = _markdown_table([columns[k].title for k in kept], cells)
             return "\n\n".join([table, *(["\n".join(below)] if below else [])])
 

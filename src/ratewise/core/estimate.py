@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ratewise.core import contributions
+from ratewise.core.chart import Span, spans_picture
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
 from ratewise.core.clusters import Codes, cluster_codes, cluster_folds
 from ratewise.core.document import Fact, FactTable, Part, Picture, noted
@@ -24,7 +25,7 @@ from ratewise.core.intervals import (
 from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, INTERVALS, METHODS, Estimand, IntervalMethod, Method
 from ratewise.core.ratings import Ratings, pool_of
-from ratewise.core.result import Result, Span, spans_picture
+from ratewise.core.result import Result
 from ratewise.core.score import score_interval
 from ratewise.core.votes import Agreement
 from ratewise.errors import InputError, MissingAnswersError
@@ -150,10 +151,9 @@ class Estimate(Result):
         return self.interval_method
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers, ready for JSON; the contributions stay out.
+        """The numbers, ready for JSON: the interval's ends are `low` and `high`, its kind is `interval_kind`.
 
-        The ends are `low` and `high`, and `interval_kind` is the kind of interval, here as on the record. `interval`
-        is the kind as well in JSON, and the two ends on the record.
+        The contributions stay out. JSON has the kind under `interval`, too, as scripts expect it there.
         """
         votes = {} if self.agreement is None else {"agreement": self.agreement.to_dict()}
         return Result.to_dict(self) | {"interval": self.interval_kind} | votes
@@ -333,14 +333,14 @@ def interval_kind(data: Ratings, how: EstimateOptions, clusters: int | None) -> 
     elif how.bounds is not None:
         kind, why = "score", "the ends of the scale are known"
     elif ends is not None:
-        return "score", f"interval: score, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"
+        return "score", f"a score interval, on the scale from {ends[0]:g} to {ends[1]:g} that the ratings show"
     elif data.labels < MANY_LABELS:
         kind, why = "t", f"there are fewer than {MANY_LABELS} labels ({data.labels})"
     elif clusters is not None and clusters < MANY_LABELS:
         kind, why = "t", f"there are fewer than {MANY_LABELS} clusters ({clusters})"
     else:
         kind, why = "normal", f"there are {data.labels} labels"
-    return kind, f"interval: {kind}, because {why}"
+    return kind, f"a {kind} interval, because {why}"
 
 
 def levels_seen(data: Ratings) -> Interval | None:

@@ -61,10 +61,12 @@ class Policy(Result):
         return None if self.items is None else self.items * self.mean_rate
 
     def summary(self) -> str:
-        worth = "worth it" if self.worth_it else "not worth it: buy strong ratings alone"
+        if not self.worth_it:
+            return "the weak rater is not worth its price: buy strong ratings alone"
+        saved = 1 - self.error_ratio
         return (
-            f"rate {self.mean_rate:.3g} on average (scale {self.scale:.4g}, threshold {self.threshold:.4g}), "
-            f"error {self.error_ratio:.3f} of strong ratings alone; {worth}"
+            f"ask the strong rater about {self.mean_rate:.1%} of the items, the hardest first: {saved:.0%} less "
+            "squared error than strong ratings alone for the same money"
         )
 
 

@@ -203,7 +203,7 @@ def _stratified(data: Ratings, groups: _Groups, how: EstimateOptions) -> Estimat
     parts = _parts(data, f, delta, groups, how)
     W, value = groups.W, float(groups.W @ parts.value)
     counts = groups.counts
-    notes = [f"{counts.size} strata; interval: {how.interval}"]
+    notes = [f"a {how.interval} interval, over {counts.size} strata"]
     if parts.borrowed.any():
         named = ", ".join(repr(groups.names[s]) for s in np.flatnonzero(parts.borrowed)[:5])
         notes.append(f"too few different strong ratings to know the spread in {named}: that of the others is taken")

@@ -275,8 +275,8 @@ def of_pair(systems: Systems) -> Comparison:
     notes = (*systems.notes, *difference.notes)
     if error is not None and gap >= 0.05 * error:
         notes += (
-            "the difference is estimated directly, with weak ratings tuned to it, so it is not exactly "
-            f"{first.value:.4f} − {second.value:.4f}",
+            "the difference is estimated by itself, which is more precise than one mean less the other, and so it is "
+            "not quite equal to that",
         )
     names = (systems.names[0], systems.names[1])
     return compared(names, found, error_probability(difference), _ratio(systems, found), notes)

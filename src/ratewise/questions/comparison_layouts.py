@@ -200,7 +200,7 @@ def _common(a: _Side, b: _Side, *, one_draw: bool = False) -> tuple[float, str]:
     shared, *rows = np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_), return_indices=True)
     if not shared.size:
         return 0.0, "two samples: the tables have no item in common"
-    said = f"two samples: {shared.size:,} items are in both tables, rated apart; "
+    said = f"two samples: {shared.size:,} items are in both tables, each drawn by itself; "
     if one_draw:
         said = f"{shared.size:,} prompts have rows of both systems, drawn by one random number: "
     if a.mean.estimand == "population":
@@ -209,11 +209,11 @@ def _common(a: _Side, b: _Side, *, one_draw: bool = False) -> tuple[float, str]:
             for ids, clusters in ((a.ids, a.items.clusters), (b.ids, b.items.clusters))
         )
         both = shared_covariance((a.mean.contributions, b.mean.contributions), (x, y))
-        return both, said + "their common part counts"
+        return both, said + "the interval allows for items that both have"
     ours, theirs = a.half.at(rows[0]), b.half.at(rows[1])
     same = one_draw or looks_like_one_draw(ours, theirs)
     found = pool_covariance(a.half, b.half, ours, theirs, one_draw=same)
-    one = "one draw took them for both (the same seed), which is counted"
+    one = "one draw took them for both (the same seed), and the interval allows for it"
     return found, said + (one if same else "their draws are independent")
 
 

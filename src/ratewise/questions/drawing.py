@@ -64,7 +64,7 @@ class DrawnFile(Result):
 
     def summary(self) -> str:
         """How many were drawn, and what it will cost."""
-        costs = "" if self.spend is None else f"; this draw costs {self.spend:,.2f}"
+        costs = "" if self.spend is None else f"; rating them will cost {self.spend:,.2f}"
         rate = f"mean rate {self.mean_rate:.3f}"
         return f"{self.asked:,} of {self.items:,} items selected for the strong rater ({rate}){costs}"
 
@@ -357,7 +357,7 @@ def told(plan: "Transfer | PlannedRows", found: LineEnds, drift: Drift | None = 
         )
     if (left := found.planned - items) > 0:
         lasts = f"by chance the money lasts for {items:,} of the {found.planned:,} items"
-        notes.append(f"{lasts}; the other {left:,} get no rate")
+        notes.append(f"{lasts}; the last {left:,} {'is' if left == 1 else 'are'} not looked at")
     mean_rate = found.rate_sum / max(items, 1)
     return DrawnFile(found.rows, items, found.asked, mean_rate, drift, expected, spend, tuple(notes))
 
@@ -378,8 +378,8 @@ def by_chance(budget: float | None, spend: float) -> tuple[str, ...]:
     if budget is None or spend <= budget:
         return ()
     return (
-        f"by chance this draw costs {spend:,.2f}, more than the budget of {budget:,.2f}; where that may not be, "
-        "plan with a somewhat smaller one",
+        f"by chance more items were drawn than expected: rating them costs {spend:,.2f}, and the budget is "
+        f"{budget:,.2f}; if you cannot go over it, plan with a smaller budget",
     )
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import scipy
 from scipy import special
 
+from ratewise.core.chart import Span, spans_picture
 from ratewise.core.checks import Floats
 from ratewise.core.document import Column, DataTable, Part, Picture, Sentence, noted
 from ratewise.core.names import PolicyName
 from ratewise.core.ratings import LARGEST_SCALE, Mask, active_rates
-from ratewise.core.result import Result, Span, spans_picture
+from ratewise.core.result import Result
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.questions.goal import PlanGoal
 from ratewise.tables.write import write_text

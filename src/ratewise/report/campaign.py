@@ -1,14 +1,16 @@
 """The report of a campaign: one list of sections, which is a page of HTML or of Markdown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
-from ratewise.campaign.status import ends_of
+from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.status import IF_YOU_LOOK
+from ratewise.core.chart import Line, Span, Told, in_percent, lines_picture, one_span_picture, plainly
 from ratewise.core.document import (
     Bullets,
     Code,
@@ -17,34 +19,34 @@ from ratewise.core.document import (
     Fact,
     FactTable,
     Heading,
+    KeyFigures,
     Part,
     Picture,
     Sentence,
-    as_markdown,
+    as_sentence,
+    bar,
     grid_of,
     listed,
+    noted,
 )
 from ratewise.core.estimate import Estimate
 from ratewise.questions.goal import within
 from ratewise.raters.kind import RaterSpec
 from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
-from ratewise.report.page import page, svg_of
-from ratewise.report.pictures import plot_calibration, plot_money, plot_rates
-from ratewise.store.money import amount, to_money
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ratewise.report.page import markdown, page
+from ratewise.store.money import to_money
 
 _POLICIES = {
-    "start": "everyone rates", "base": "strong ratings alone", "random": "one rate for all",
-    "active": "rate by uncertainty", "chain": "rates along the chain",
+    "start": "all are labelled", "base": "chance, labels alone", "random": "chance, one rate for all",
+    "active": "how hard they are to predict", "chain": "what earlier raters say",
 }  # fmt: skip
 _KINDS = {
     "column": "a column of the table", "python": "a Python function", "command": "a program", "people": "people",
     "recorded": "a recording", "sheet": "people, in sheets", "llm": "a language model",
 }  # fmt: skip
-_LONGEST = 160  # signs of an item's text that are shown
+_LONGEST = 20_000  # signs of an item's text that are shown
+_BAR = 28  # signs
 
 
 def campaign_page(campaign: Campaign, *, truth: float | None = None, slices: Sequence[str] | None = None) -> str:
@@ -65,29 +67,26 @@ def snapshot_page(
 
 def snapshot_markdown(now: Snapshot, *, slices: Sequence[str] | None = None) -> str:
     """The report of one moment as Markdown, for a pull request or a wiki."""
-    return as_markdown(report(now, slices=slices))
+    return markdown(report(now, slices=slices))
 
 
 def report(
     now: Snapshot, *, truth: float | None = None, slices: Sequence[str] | None = None, made: datetime | None = None
 ) -> list[Part]:
     """All sections of the report, from the answer to how to do it again."""
-    estimate, (people, agreed) = now.status.lead, words.people_of(now)
+    people, agreed = words.people_of(now)
+    made = datetime.now(UTC) if made is None else made
     return [
-        Heading(now.status.name, 1), Sentence(words.plain_answer(now), "answer"),
-        *([Sentence("No round is complete yet.")] if estimate is None else _answer(estimate, truth)),
-        _facts(now, datetime.now(UTC) if made is None else made),
-        *_raters(now), *_rounds(now, truth),
-        *_titled("What was saved", [Sentence(line) for line in words.savings(now)]),
-        *_pictures(now),
+        Sentence(f"{now.status.name}, {made:%d %B %Y}", "quiet"), *_answer(now, truth), *_slices(now, slices),
+        *_differences(now), *_rounds(now, truth), *_pictures(now), *_outlook(now),
         *_titled("What the labels say", [] if now.diagnosis is None else listed(now.diagnosis.words())),
-        *_slices(now, slices), *_differences(now), *_outlook(now),
         *_titled("People and agreement", [grid_of(words.PEOPLE, people), *listed(agreed)] if people else []),
-        Heading("What is missing"), Sentence(words.missing(now)),
-        Heading("Method"), Bullets(words.method(now)),
-        Heading("Assumptions"), Bullets(words.assumptions(now)),
-        Heading("Limits"), Bullets(words.limitations(now)),
-        *_notes(now), *_record(now),
+        *_titled("Notes", _notes(now)),
+        Heading("How it was measured"), Bullets(words.method(now)),
+        Heading("Missing labels", 3), Sentence(words.missing(now)),
+        Heading("Assumptions", 3), Bullets(words.assumptions(now)),
+        Heading("Limits", 3), Bullets(words.limitations(now)),
+        *_raters(now), Heading("The campaign", 3), _facts(now, made), *_record(now),
     ]  # fmt: skip
 
 
@@ -96,31 +95,49 @@ def _titled(title: str, parts: list[Part]) -> list[Part]:
     return [Heading(title), *parts] if parts else []
 
 
-def _answer(e: Estimate, truth: float | None) -> list[Part]:
-    """The estimate in large letters, and what it rests on."""
-    interval = "no interval" if e.interval is None else f"{e.level:.0%} interval {ends_of(e)}"
-    spent = "" if e.spend is None else f", {e.spend:,.2f} spent"
-    known = "" if truth is None else f" The truth is {truth:.4f}."
-    rests = f"from {e.labels:,} strong ratings on {e.items:,} items{spent}; {e.method}.{known}"
-    return [
-        Sentence(f", {interval}", "large", f"{e.value:.4f}"),
-        Sentence(f"Mean strong rating of the {e.estimand}, {rests}"),
-    ]
+def _answer(now: Snapshot, truth: float | None) -> list[Part]:
+    """The finding as the headline, its interval as a picture, the verdict, and what it took."""
+    found, spec = now.status.lead, now.spec
+    if found is None:
+        return [Heading(now.status.name, 1), Sentence(words.plain_answer(now), "lede")]
+    parts: list[Part] = [Heading(words.finding(spec, found).rstrip("."), 1)]
+    if found.interval is not None:
+        mark = None if truth is None else (truth, f"truth {words.in_units(spec, truth)}")
+        said = f"{words.in_units(spec, found.value)}, {found.level:.0%} interval {words.ends_in_units(spec, found)}."
+        span = Span("", found.value, *found.interval)
+        parts.append(Picture(lambda: one_span_picture(span, said, lambda x: words.in_units(spec, x), mark=mark)))
+    if truth is not None:
+        parts.append(Sentence(f"The truth is {words.in_units(spec, truth)}."))
+    verdict = words.verdict(now)
+    parts += [Sentence(verdict, "lede")] if verdict else []
+    parts.append(Sentence(" ".join(words.savings(now)) or f"{words.effort(now)}"))
+    return [*parts, KeyFigures(words.key_figures(now))]
+
+
+def _told(spec: Spec) -> Told:
+    """How numbers are written at the axis of a picture."""
+    return in_percent if words.in_percent(spec) else plainly
 
 
 def _facts(now: Snapshot, made: datetime) -> FactTable:
     spec, goal, scale = now.spec, now.spec.goal, now.spec.scale
-    goals = [f"budget {goal.budget:f}"] if goal.budget is not None else []
+    goals = [f"budget {words.money(spec, goal.budget)}"] if goal.budget is not None else []
     goals += [f"standard error {goal.target_se:g}"] if goal.target_se is not None else []
+    points = words.in_percent(spec)
     if isinstance(goal.within, dict):
-        goals.append(", ".join(f"{name} ±{half:g}" for name, half in goal.within.items()))
+        goals.append(", ".join(f"{name} {within(half, points=points)}" for name, half in goal.within.items()))
     else:
-        goals += [f"±{goal.within:g}"] if goal.within is not None else []
+        goals += [within(goal.within, points=points)] if goal.within is not None else []
     goals += [f"decide {goal.decide}"] if goal.decide is not None else []
     rating = scale.kind + (f", {scale.low:g} to {scale.high:g}" if scale.kind in {"likert", "score"} else "")
     status = now.status
-    interval: list[Fact] = [] if status.lead is None else [("Interval", status.lead_words), *status.other_intervals()]
-    told = [("Campaign", status.state(now.is_running)), *status.so_far(), *interval]
+    told: list[Fact] = [("campaign", status.state(now.is_running)), *status.so_far()]
+    if status.lead is not None:
+        told.append(("interval", status.lead_words))
+        if status.for_looks is not None:
+            told.append((IF_YOU_LOOK, words.ends_in_units(spec, status.for_looks)))
+        elif status.ended is None and status.final is not None:
+            told.append(("if it ended now", words.ends_in_units(spec, status.final)))
     return FactTable([
         *((name.capitalize(), text) for name, text, *_ in told),
         ("Date", f"{made:%d %B %Y, %H:%M} UTC"), ("Table", spec.items.table), ("Goal", " or ".join(goals)),
@@ -136,7 +153,7 @@ def _raters(now: Snapshot) -> list[Part]:
     rows.append((last.name, _KINDS.get(last.kind, last.kind), _price(last), "believed"))
     table = grid_of(("rater", "is", "price of a rating", "role"), rows)
     judged = [sentence for judge in judges_found(now) for sentence in judge.sentences]
-    return [Heading("Who rates"), table, *listed(now.worth), *listed(judged)]
+    return [Heading("Who rates", 3), table, *listed(now.worth), *listed(judged)]
 
 
 def _price(rater: RaterSpec) -> str:
@@ -151,83 +168,140 @@ def _price(rater: RaterSpec) -> str:
 def _rounds(now: Snapshot, truth: float | None) -> list[Part]:
     if not now.story:
         return []
-    titles = ("round", "how", "items", "strong ratings", "mean rate", "spent so far", "estimate", "interval")
-    rows = [
-        (
+    spec = now.spec
+    table = DataTable([
+        Column("round"), Column("items drawn by", "name"), Column("items"), Column("labels"), Column("asked about"),
+        Column("spent so far"), Column("estimate"), Column(f"{spec.level:.0%} interval"),
+    ])  # fmt: skip
+    for c in now.story:
+        table.add(
             f"{c.number}", _POLICIES[c.policy] + (", by features alone" if c.by_features else ""), f"{c.items:,}",
-            f"{c.labels:,}", f"{c.mean_rate:.3f}", amount(to_money(c.spent)),
-            "–" if c.estimate is None else f"{c.estimate.value:.4f}",
-            "–" if c.estimate is None else ends_of(c.estimate),
-        )
-        for c in now.story
-    ]  # fmt: skip
+            f"{c.labels:,}", f"{c.mean_rate:.1%}", words.money(spec, to_money(c.spent)),
+            "–" if c.estimate is None else words.in_units(spec, c.estimate.value),
+            "–" if c.estimate is None else words.ends_in_units(spec, c.estimate),
+        )  # fmt: skip
     points = words.story_points(now)
+    lines = [Line("estimate", _ended((x, e) for x, e, _ in points), band=True)]
+    if spec.weak is not None:
+        lines.append(Line("labels alone", _ended((x, e) for x, _, e in points), dashed=True))
+    said = words.money_words(now, points)
+    mark = None if truth is None else (truth, "truth")
+    unit = spec.currency or "money"
+    drawn = Picture(
+        lambda: lines_picture(
+            lines, said, x_name=f"{unit} spent →", y_name=_strong_axis(spec), told_y=_told(spec), mark=mark
+        ),
+        said,
+    )
     return [
-        Heading("Round by round: interval over money"),
-        _picture(lambda: plot_money(points, truth=truth), words.money_words(now, points)),
-        grid_of(titles, rows),
-        Sentence("Intervals in this picture and table hold all at once, so that one may look after every round."),
-    ]
+        Heading("Round by round"), drawn, table,
+        Sentence("These intervals hold all at once, so that you may look after every round.", "quiet"),
+    ]  # fmt: skip
 
 
-def _picture(plot: "Callable[[], Figure]", said: str) -> Picture:
-    return Picture(lambda: svg_of(plot), said)
+def _strong_axis(spec: Spec) -> str:
+    return f"{'share of yes' if spec.scale.kind == 'binary' else 'mean rating'} by {spec.strong.name}"
+
+
+def _ended(found: Iterable[tuple[float, Estimate | None]]) -> list[tuple[float, float, float | None, float | None]]:
+    """Points of a picture, of estimates that have an interval."""
+    return [(x, e.value, *e.interval) for x, e in found if e is not None and e.interval is not None]
 
 
 def _pictures(now: Snapshot) -> list[Part]:
     """How far the weak rater can be trusted, and where the strong ratings went."""
-    parts: list[Part] = []
-    if (bins := findings.calibration(now)) and now.spec.weak is not None:
-        name = now.spec.weak.name
-        drawn = _picture(lambda: plot_calibration(bins, name), words.calibration_words(now, bins))
+    parts, spec = list[Part](), now.spec
+    if (bins := findings.calibration(now)) and spec.weak is not None:
+        said, name = words.calibration_words(now, bins), spec.weak.name
+        line = Line("", [(b.x, b.y, b.low, b.high) for b in bins])
+        means = f"{name} says →"
+        drawn = Picture(
+            lambda: lines_picture(
+                [line],
+                said,
+                x_name=means,
+                y_name=_strong_axis(spec),
+                told_y=_told(spec),
+                diagonal=True,
+                told_x=in_percent if words.weak_in_percent(now) else plainly,
+            ),
+            said,
+        )
         parts += [Heading(f"How far {name} can be trusted"), drawn]
     if len(rates := findings.rates_by_uncertainty(now)) > 1:
-        drawn = _picture(lambda: plot_rates(rates), words.rates_words(rates))
-        parts += [Heading("Whom the strong ratings went to"), drawn]
+        told = words.rates_words(rates)
+        asked = Line("", [(b.x, b.y, None, None) for b in rates])
+        drawn = Picture(
+            lambda: lines_picture(
+                [asked], told, x_name="harder to predict →", y_name=f"share that {spec.strong.name} was asked about",
+                told_y=in_percent, from_zero=True,
+            ),
+            told,
+        )  # fmt: skip
+        parts += [Heading(f"Which items {spec.strong.name} rated"), drawn]
     return parts
 
 
 def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
-    found, parts = findings.slices(now, columns), list[Part]()
+    """A forest plot for each column: a row for each slice, and the whole."""
+    found, parts, spec, lead = findings.slices(now, columns), list[Part](), now.spec, now.status.lead
     for column in dict.fromkeys(one.column for one in found):
-        titles = (column, "items", "strong ratings", "estimate", f"{now.spec.level:.0%} interval")
-        rows = [
-            (one.name or "(empty)", f"{one.items:,}", f"{one.labels:,}", *_slice_told(one.estimate))
-            for one in found
-            if one.column == column
-        ]
-        parts += [Heading(f"By {column}", 3), grid_of(titles, rows)]
+        here = [one for one in found if one.column == column]
+        known = [e for e in (*(one.estimate for one in here), lead) if e is not None and e.interval is not None]
+        at = [x for e in known for x in (e.value, *(e.interval or ()))] or [0.0]
+        ends = min(at), max(at)
+        scale = " ".join(words.in_units(spec, end) for end in ends)
+        table = DataTable([
+            Column(column, "name"), Column("items"), Column("labels"), Column("estimate"), Column(scale, "bar"),
+            Column(f"{spec.level:.0%} interval"),
+        ])  # fmt: skip
+        for one in here:
+            table.add(
+                one.name or "(empty)", f"{one.items:,}", f"{one.labels:,}", *_slice_told(spec, one.estimate, ends)
+            )
+        if lead is not None:
+            status = now.status
+            table.add("all", f"{status.pool:,}", f"{status.labels:,}", *_slice_told(spec, lead, ends), style="best")
+        parts += [Heading(f"By {column}", 3), table]
     if parts:
-        parts.append(Sentence("Each interval holds for its slice alone; of twenty slices, one may be off."))
+        parts.append(Sentence("Each interval holds for its slice alone; of twenty slices, one may be off.", "quiet"))
     return _titled("Slices", parts)
 
 
-def _slice_told(e: Estimate | None) -> tuple[str, str]:
+def _slice_told(spec: Spec, e: Estimate | None, ends: tuple[float, float]) -> tuple[str, str, str]:
     if e is None:
-        return "–", "too few strong ratings"
-    return f"{e.value:.4f}", "–" if e.interval is None else ends_of(e)
+        return "–", "", "too few labels"
+    low, high = e.interval or (None, None)
+    drawn = bar(e.value, low, high, ends, width=_BAR)
+    return words.in_units(spec, e.value), drawn, words.ends_in_units(spec, e)
 
 
 def _differences(now: Snapshot) -> list[Part]:
-    """The items with what both said, and below each its text."""
-    weak, strong, found = now.spec.weak, now.spec.strong, findings.differences(now)
+    """The items with what both said, and below each all of its texts."""
+    spec, found = now.spec, findings.differences(now)
+    weak, strong = spec.weak, spec.strong
     if weak is None or not found:
         return []
     table = DataTable([Column("item", "name"), Column(weak.name), Column(strong.name)])
     for one in found:
-        text = " ".join(one.text.split())
-        table.add(
-            one.id, f"{one.weak:.4g}", f"{one.strong:.4g}",
-            below=text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
-        )  # fmt: skip
-    return [Heading(f"Where {weak.name} and {strong.name} differ most"), table]
+        texts = [(name, _whole(text)) for name, text in one.texts]
+        table.add(one.id, words.weak_in_units(now, one.weak), words.strong_in_words(spec, one.strong), below=texts)
+    said = f"The items on which {weak.name} was furthest from {strong.name}: worth reading one by one."
+    return [Heading(f"Where {weak.name} and {strong.name} differ most"), Sentence(said), table]
+
+
+def _whole(text: str) -> str:
+    """A text as it is; of a very long one, how much is left out."""
+    left = len(text) - _LONGEST
+    return text if left <= 0 else f"{text[:_LONGEST]} … ({left:,} more characters)"
 
 
 def _outlook(now: Snapshot) -> list[Part]:
-    points = now.spec.scale.kind in {"binary", "pairwise"}
+    spec, points = now.spec, words.in_percent(now.spec)
     rows = [
         (
-            "spent so far" if one.times == 1 else f"{one.times:g} times as much", f"{one.spend:,.2f}",
+            "spent so far" if one.times == 1 else f"{one.times:g} times as much",
+            words.money(spec, Decimal(f"{one.spend:.2f}")),
             within(one.half_width, points=points),
         )
         for one in findings.outlook(now)
@@ -241,10 +315,12 @@ def _outlook(now: Snapshot) -> list[Part]:
 
 
 def _notes(now: Snapshot) -> list[Part]:
+    """What is worth knowing of the estimate, and what happened on the way, with the time."""
     told = [f"{at}: {text}" for at, text in now.notes]
     edited = [line for line in now.told if line not in told]
     own = () if now.status.lead is None else now.status.lead.notes
-    return [Sentence(note, "note") for note in (*own, *edited, *told)]
+    happened = [f"{as_sentence(text)} ({at})" for at, text in now.notes]
+    return [*noted(dict.fromkeys((*own, *edited))), *noted(happened)]
 
 
 def _record(now: Snapshot) -> list[Part]:
@@ -252,10 +328,8 @@ def _record(now: Snapshot) -> list[Part]:
     again = "These commands check it, and compute the estimate anew from the exported table:"
     command = f"ratewise verify {now.spec.path.name} --head {now.head}"
     return [
-        Heading("Record"), *([] if now.seed is None else [Sentence("Seed:", code=now.seed)]),
+        Heading("Check it yourself"), *([] if now.seed is None else [Sentence("Seed:", code=now.seed)]),
         Sentence("Head of the record:", code=now.head),
         Sentence("To check that the store still holds what this page was made from:", code=command),
-        Heading("Do it again"),
-        Sentence(f"{words.seed_words(now)} {again}"),
-        Code("\n".join(words.again(now))),
+        Sentence(f"{words.seed_words(now)} {again}"), Code("\n".join(words.again(now))),
     ]  # fmt: skip

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratewise.campaign.findings import Bin
 from ratewise.core.estimate import Estimate
 from ratewise.core.wrong_policy import WhatIf
 from ratewise.errors import InputError
@@ -18,7 +17,6 @@ from ratewise.questions.plan import Plan
 from ratewise.questions.policies import POLICY_TITLES
 from ratewise.questions.regression import MEANINGS, Regression, rounded
 from ratewise.questions.slices import Slices
-from ratewise.report.words import Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -293,58 +291,6 @@ def save_reliability(made: Trained) -> Path | None:
     path = Path(made.folder) / "reliability.svg"
     save(drawn, str(path))
     return path
-
-
-def plot_money(points: Sequence[Point], *, truth: float | None = None) -> "Figure":
-    """The interval after each round as a band, and that of the strong ratings alone between dashed lines."""
-    made, axes = figure(height=3.2)
-    known = [(x, e.value, *e.interval) for x, e, _ in points if e is not None and e.interval is not None]
-    alone = [(x, e.value, *e.interval) for x, _, e in points if e is not None and e.interval is not None]
-    if known:
-        x, value, low, high = (list(one) for one in zip(*known, strict=True))
-        axes.fill_between(x, low, high, color=ACCENT, alpha=0.25, lw=0)
-        if len(x) == 1:  # a band of one round has no width
-            axes.vlines(x, low, high, color=ACCENT, linewidth=2)
-        axes.plot(x, value, marker="o", color=ACCENT, linewidth=2, label="estimate")
-    if alone:
-        x, value, low, high = (list(one) for one in zip(*alone, strict=True))
-        for end in (low, high):
-            axes.plot(x, end, color=INK, linestyle=":", linewidth=1)
-        label = "strong ratings alone"
-        axes.plot(x, value, marker="s", markersize=4, color=INK, linestyle="--", linewidth=1, label=label)
-    if truth is not None:
-        axes.axhline(truth, color=QUIET, linestyle="-.", linewidth=1, zorder=0)
-        axes.annotate(" truth", (0.0, truth), xycoords=("axes fraction", "data"), va="bottom", color=INK)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("money spent")
-    axes.set_ylabel("mean strong rating")
-    if known or alone:
-        axes.legend(frameon=False, fontsize=9)
-    return made
-
-
-def plot_calibration(bins: Sequence[Bin], weak: str) -> "Figure":
-    """Mean strong rating over the weak rating; on the grey line a weak rating means what it says."""
-    made, axes = figure(width=5.0, height=3.4)
-    ends = [min(b.x for b in bins), max(b.x for b in bins)]
-    axes.plot(ends, ends, color=QUIET, linewidth=1, linestyle="--")
-    for b in bins:
-        if b.low is not None and b.high is not None:
-            axes.plot((b.x, b.x), (b.low, b.high), color=INK, linewidth=1.5)
-    axes.plot([b.x for b in bins], [b.y for b in bins], marker="o", color=ACCENT, linewidth=1.5)
-    axes.set_xlabel(f"weak rating ({plain_name(weak)})")
-    axes.set_ylabel("mean strong rating")
-    return made
-
-
-def plot_rates(bins: Sequence[Bin]) -> "Figure":
-    """Mean rate over the error that was expected."""
-    made, axes = figure(width=5.0, height=3.0)
-    axes.plot([b.x for b in bins], [b.y for b in bins], marker="o", color=ACCENT, linewidth=1.5)
-    axes.set_ylim(0.0, max(1.05 * max(b.y for b in bins), 0.05))
-    axes.set_xlabel("expected error of the learned rating")
-    axes.set_ylabel("mean rate of strong ratings")
-    return made
 
 
 def picture_of(found: Any) -> "Figure":

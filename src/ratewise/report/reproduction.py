@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ratewise.core.checks import choice, number
-from ratewise.core.document import Heading, Part, Picture, Sentence
+from ratewise.core.document import Heading, Note, Part, Picture, Sentence
 from ratewise.core.names import FIGURES
 from ratewise.core.result import Result
 from ratewise.errors import TableError
@@ -55,7 +55,7 @@ class Reproduction(Result):
     def document(self) -> list[Part]:
         parts: list[Part] = [Heading(_TITLE, 1), Sentence(_ABOUT)]
         if self.partial:
-            parts.append(Sentence("Partial: stopped before the end.", "note"))
+            parts.append(Note("Partial: stopped before the end."))
         if self.claims:
             parts.append(Heading("Claims"))
         for claim in self.claims:
@@ -64,7 +64,7 @@ class Reproduction(Result):
         for figure in self.figures:
             parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
             if figure.missing is not None:
-                parts.append(Sentence(f"Not made: {figure.missing}", "note"))
+                parts.append(Note(f"Not made: {figure.missing}"))
                 continue
             files = Sentence(", ".join(figure.files), "quiet")
             parts += [Sentence(figure.source), files, Picture(partial(_image, figure))]

@@ -7,10 +7,22 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from ratewise.core.document import Bullets, Code, Column, DataTable, FactTable, Heading, Part, Picture, Sentence
+from ratewise.core.document import (
+    Bullets,
+    Code,
+    Column,
+    DataTable,
+    FactTable,
+    Heading,
+    KeyFigures,
+    Note,
+    Part,
+    Picture,
+    Sentence,
+)
 from ratewise.core.result import Result
 
-_STYLES = {"strong": "bold", "quiet": "dim", "note": "yellow", "warning": "yellow", "best": "bold green"}
+_STYLES = {"strong": "bold", "quiet": "dim", "warning": "yellow", "best": "bold green"}
 _GAPS = (2, 1)  # between columns: the narrow one is tried before a column is left out
 _NAME = 24  # a name has so much room before a column is left out for it,
 _SHORT = 8  # and at least this in the narrowest terminal
@@ -43,8 +55,21 @@ def _shown(part: Part) -> RenderableType:
             return grid
         case Sentence(text, style, lead, code):
             return Text.assemble((lead, "bold"), text, f" {code}" if code else "", style=_STYLES.get(style, ""))
+        case Note(text):
+            return _hanging("note:", text)
+        case KeyFigures(figures):
+            return _shown(FactTable([(name, f"{number} {more}".rstrip()) for name, number, more in figures]))
         case Picture():
             return Text()
+
+
+def _hanging(lead: str, text: str) -> RenderableType:
+    """A note whose further lines begin under its first word."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    grid.add_row(Text(lead, style="yellow"), Text(text, style="yellow"))
+    return grid
 
 
 class TerminalTable:

@@ -9,7 +9,8 @@ from ratewise.campaign.findings import Bin, human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.core.estimate import Estimate
-from ratewise.store.money import to_money
+from ratewise.questions.goal import within
+from ratewise.store.money import in_currency, to_money
 
 PEOPLE = ("person", "labels", "cannot tell", "seconds each", "agree with others", "training, checks, repeats")
 _PERCENT = ("binary", "pairwise")
@@ -25,7 +26,7 @@ def plain_answer(now: Snapshot) -> str:
     found = now.status.lead
     if found is None:
         return "No round is complete yet, so there is no estimate."
-    return " ".join(part for part in (finding(now.spec, found), _effort(now)) if part)
+    return " ".join(part for part in (finding(now.spec, found), effort(now)) if part)
 
 
 def finding(spec: Spec, found: Estimate) -> str:
@@ -44,10 +45,8 @@ def finding(spec: Spec, found: Estimate) -> str:
     said = said[:1].upper() + said[1:]
     if found.interval is None:
         return f"{said}; there is no interval yet."
-    low, high = (in_units(spec, end).removesuffix(" %") for end in found.interval)
-    unit = " %" if spec.scale.kind in _PERCENT else ""
     shown = f"; {_against_half(found, *compared(spec))}" if spec.scale.kind == "pairwise" else ""
-    return f"{said} ({found.level:.0%} interval {low}–{high}{unit}){shown}."
+    return f"{said} ({found.level:.0%} interval {ends_in_units(spec, found)}){shown}."
 
 
 def compared(spec: Spec) -> tuple[str, str]:
@@ -63,11 +62,12 @@ def _against_half(found: Estimate, first: str, second: str) -> str:
     """Which of the two is better, if either is shown to be."""
     low, high = found.interval or (0.0, 1.0)
     if low <= 0.5 <= high:
-        return "50 % is inside, so neither is shown to be better"
-    return f"50 % is outside, so {first if low > 0.5 else second} is shown to be better"
+        return "50% is inside, so neither is shown to be better"
+    return f"50% is outside, so {first if low > 0.5 else second} is shown to be better"
 
 
-def _effort(now: Snapshot) -> str:
+def effort(now: Snapshot) -> str:
+    """What it took, and how many labels alone would have taken, where that is known."""
     status, alone = now.status, labels_alone(now)
     labels = f"{status.labels:,} label{'' if status.labels == 1 else 's'} from {now.spec.strong.name}"
     took = f"It took {labels} and cost {money(now.spec, status.spent)}"
@@ -85,17 +85,69 @@ def labels_alone(now: Snapshot) -> int | None:
     return int(round(found.effective_labels, -digits + (digits > 0)))
 
 
+def in_percent(spec: Spec) -> bool:
+    """Whether ratings are yes or no, so that every figure is told as per cent."""
+    return spec.scale.kind in _PERCENT
+
+
 def in_units(spec: Spec, value: float) -> str:
-    """A rating in percent where ratings are yes or no, else as it is on its scale."""
-    return f"{100 * value:.1f} %" if spec.scale.kind in _PERCENT else f"{value:.3g}"
+    """A rating in per cent where ratings are yes or no, else as it is on its scale."""
+    return f"{100 * value:.1f}%" if in_percent(spec) else f"{value:.3g}"
+
+
+def weak_in_percent(now: Snapshot) -> bool:
+    """Whether the weak ratings are told as per cent, too: shares of 1 beside ratings of yes and no."""
+    weak = now.state.history.looked.x.weak
+    known = weak[now.state.history.looked.x.rated] if weak.size else weak
+    return in_percent(now.spec) and bool(known.size) and known.min() >= 0 and known.max() <= 1
+
+
+def weak_in_units(now: Snapshot, value: float) -> str:
+    """A weak rating in the unit of the strong ones, or as it is where it has a scale of its own."""
+    return f"{100 * value:.0f}%" if weak_in_percent(now) else f"{value:.4g}"
+
+
+def strong_in_words(spec: Spec, value: float) -> str:
+    """A strong rating: yes or no, or as it is on its scale."""
+    said = {1.0: "yes", 0.0: "no"} if spec.scale.kind == "binary" else {}
+    return said.get(value) or in_units(spec, value).replace(".0%", "%")
+
+
+def ends_in_units(spec: Spec, found: Estimate) -> str:
+    """An estimate's interval in the same unit: 78.3–82.6%."""
+    if found.interval is None:
+        return "none yet"
+    low, high = (in_units(spec, end) for end in found.interval)
+    return f"{low.removesuffix('%')}–{high}"
+
+
+def half_width(spec: Spec, found: Estimate) -> str:
+    """± half of an estimate's interval, in points where figures are per cent."""
+    low, high = found.interval or (0.0, 0.0)
+    return within((high - low) / 2, points=in_percent(spec))
+
+
+def verdict(now: Snapshot) -> str:
+    """Whether the precision that the goal asks for is reached; empty where the goal is money alone."""
+    goal, found = now.spec.goal, now.status.lead
+    if found is None or found.interval is None:
+        return ""
+    half, said = (found.interval[1] - found.interval[0]) / 2, []
+    if goal.within is not None:
+        reached = "is reached" if half <= goal.within else "is not reached yet"
+        asked = within(goal.within, points=in_percent(now.spec))
+        said.append(f"The goal of {asked} {reached}: the interval is {half_width(now.spec, found)}.")
+    if goal.target_se is not None and found.standard_error is not None:
+        reached = "is reached" if found.standard_error <= goal.target_se else "is not reached yet"
+        said.append(
+            f"The goal of a standard error of {goal.target_se:.3g} {reached}: it is {found.standard_error:.3g}."
+        )
+    return " ".join(said)
 
 
 def money(spec: Spec, amount: Decimal) -> str:
     """An amount with the currency of the TOML."""
-    whole = f"{amount:,.2f}".removesuffix(".00")
-    if spec.currency is None:
-        return whole
-    return f"{spec.currency}{whole}" if len(spec.currency) == 1 else f"{whole} {spec.currency}"
+    return in_currency(f"{amount:,.2f}".removesuffix(".00"), spec.currency)
 
 
 # Pictures
@@ -126,28 +178,29 @@ def money_words(now: Snapshot, points: Sequence[Point]) -> str:
     beside = ""
     if alone is not None and alone.interval is not None and now.spec.weak is not None:
         beside = f" The strong ratings alone, without the weak rater, give {_ends(now, alone)} (dashed)."
-    return f"{', and '.join(said)}; the band holds at every look.{beside}"
+    return f"{', and '.join(said)}. You may look at the band after every round and stop on what you see.{beside}"
 
 
 def calibration_words(now: Snapshot, bins: Sequence[Bin]) -> str:
     """How far the weak rating means what it says."""
     low, high = bins[0], bins[-1]
     weak = now.spec.weak.name if now.spec.weak is not None else "it"
-    span = f"Where {weak} says about {low.x:.2f}, the strong rating is {in_units(now.spec, low.y)} on average"
-    far = f"; where it says about {high.x:.2f}, {in_units(now.spec, high.y)}" if len(bins) > 1 else ""
+    mean = f"the mean rating by {now.spec.strong.name} is {in_units(now.spec, low.y)}"
+    span = f"Where {weak} says about {weak_in_units(now, low.x)}, {mean}"
+    far = f"; where it says about {weak_in_units(now, high.x)}, {in_units(now.spec, high.y)}" if len(bins) > 1 else ""
     miss = max(bins, key=lambda b: abs(b.y - b.x))
     on_scale = all(now.spec.scale.low <= b.x <= now.spec.scale.high for b in bins)
-    off = f" It is furthest off near {miss.x:.2f}, by {abs(miss.y - miss.x):.2f}." if on_scale else ""
-    return f"{span}{far}. Bars are 95 % intervals; on the dashed line a weak rating means what it says.{off}"
+    gap = within(abs(miss.y - miss.x), points=in_percent(now.spec)).removeprefix("±")
+    off = f" It is furthest off near {weak_in_units(now, miss.x)}, by {gap}." if on_scale else ""
+    return f"{span}{far}. Bars are 95% intervals; on the dashed line {weak} means what it says.{off}"
 
 
 def rates_words(bins: Sequence[Bin]) -> str:
     """Whom the strong ratings went to."""
     low, high = bins[0], bins[-1]
     return (
-        f"Of the items whose rating was easiest to predict (expected error {low.x:.2f}), {low.y:.0%} were asked about; "
-        f"of the hardest ones ({high.x:.2f}), {high.y:.0%}. Each answer counts by one over its rate, so nothing is "
-        "biased by this."
+        f"Of the items whose rating was easiest to predict, {low.y:.0%} were asked about; of the hardest ones, "
+        f"{high.y:.0%}. An item that stood a chance of one in ten counts for ten, so this does not bias the estimate."
     )
 
 
@@ -219,6 +272,33 @@ def savings(now: Snapshot) -> list[str]:
                 f"{money(now.spec, status.spent)}, {saved} less."
             )
     return said
+
+
+def saved(now: Snapshot) -> tuple[str, str] | None:
+    """The money that labels alone would have cost more, and beside what; None where nothing tells, or it is none."""
+    alone, price, spent = labels_alone(now), now.spec.strong.price, now.status.spent
+    if alone is None or price is None or alone * price <= spent:
+        return None
+    would = alone * price
+    return (
+        f"about {money(now.spec, (would - spent).quantize(Decimal(1)))}",
+        f"labels alone: about {money(now.spec, would)}",
+    )
+
+
+def key_figures(now: Snapshot) -> list[tuple[str, str, str]]:
+    """Labels, money, what was saved, and how precise it is."""
+    status, spec, gain = now.status, now.spec, saved(now)
+    budget = "" if status.budget is None else f"of a budget of {money(spec, status.budget)}"
+    asked = f"{status.looked:,} of {status.pool:,} items looked at"
+    figures = [
+        (f"labels from {spec.strong.name}", f"{status.labels:,}", asked), ("spent", money(spec, status.spent), budget),
+    ]  # fmt: skip
+    if gain is not None:
+        figures.append(("saved", *gain))
+    if status.lead is not None and status.lead.interval is not None:
+        figures.append(("precision", half_width(spec, status.lead), f"{status.lead.level:.0%} interval"))
+    return figures
 
 
 def missing(now: Snapshot) -> str:

@@ -35,6 +35,13 @@ def amount(exact: Decimal) -> str:
     return f"{exact:,.2f}" if exact == exact.quantize(Decimal("0.01")) else f"{exact:,f}"
 
 
+def in_currency(text: str, currency: str | None) -> str:
+    """An amount that is text already, with its currency: $5, USD 5."""
+    if currency is None:
+        return text
+    return f"{currency}{text}" if len(currency) == 1 else f"{currency} {text}"
+
+
 def shown(units: int) -> str:
     """The same of an amount in units."""
     return amount(to_money(units))

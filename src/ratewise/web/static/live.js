@@ -73,7 +73,7 @@ function show(found) {
   $("state").textContent = found.ended ?? (found.running ? "running" : "not running");
   $("figures").replaceChildren(
     figure("Estimate", rating(estimate?.value), estimate ? `${found.says} Interval: ${found.interval_words}.` : "none before the first round is complete",
-      found.if_you_look && `If you look every day: ${between(found.if_you_look)}`),
+      found.if_you_look && `If you looked before: ${between(found.if_you_look)}`),
     figure("From people's answers alone", rating(alone?.value), alone ? `interval ${between(alone)}` : "not yet known"),
     figure("Money", `${spend.spent}${spend.budget ? ` of ${spend.budget}` : ""}`, `${spend.reserved} promised${spend.left === null ? "" : `, ${spend.left} left`}`, found.outlook),
     figure("Answers", number(queue.answered), `${number(queue.open)} open, ${number(queue.in_hand)} in people's hands`, queue.missing ? `${number(queue.missing)} will not come` : ""),
