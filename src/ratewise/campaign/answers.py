@@ -99,9 +99,9 @@ class Answers(Result):
             )  # fmt: skip
         else:
             said = f"{kind.capitalize()}: {_told(self.answers[0])}."
-        return " ".join(part for part in (said, *self._decided()) if part)
+        return " ".join(part for part in (said, *self.verdict()) if part)
 
-    def _decided(self) -> list[str]:
+    def verdict(self) -> list[str]:
         """What is decided and what is not, and what is precise enough."""
         decide, said = self.goals.decide, []
         if decide == "top":

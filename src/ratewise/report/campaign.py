@@ -34,6 +34,7 @@ from ratewise.questions.goal import within
 from ratewise.raters.kind import RaterSpec
 from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
+from ratewise.report.one_shot import answer_parts
 from ratewise.report.page import markdown, page
 from ratewise.store.money import to_money
 
@@ -97,7 +98,12 @@ def _titled(title: str, parts: list[Part]) -> list[Part]:
 
 def _answer(now: Snapshot, truth: float | None) -> list[Part]:
     """The finding as the headline, its interval as a picture, the verdict, and what it took."""
-    found, spec = now.status.lead, now.spec
+    found, spec, answers = now.status.lead, now.spec, now.status.answers
+    if answers is not None and spec.asks:
+        goal = answers.verdict() or (["Every goal is reached."] if answers.done else [])
+        reached: list[Part] = [Sentence(line, "lede") for line in goal]
+        first, *rest = answer_parts(answers.result)
+        return [first, *reached, KeyFigures(words.key_figures(now)), *rest]
     if found is None:
         return [Heading(now.status.name, 1), Sentence(words.plain_answer(now), "lede")]
     parts: list[Part] = [Heading(words.finding(spec, found).rstrip("."), 1)]
@@ -108,7 +114,7 @@ def _answer(now: Snapshot, truth: float | None) -> list[Part]:
         parts.append(Picture(lambda: one_span_picture(span, said, lambda x: words.in_units(spec, x), mark=mark)))
     if truth is not None:
         parts.append(Sentence(f"The truth is {words.in_units(spec, truth)}."))
-    verdict = words.verdict(now)
+    verdict = " ".join([words.verdict(now), *([] if answers is None else answers.verdict())]).strip()
     parts += [Sentence(verdict, "lede")] if verdict else []
     parts.append(Sentence(" ".join(words.savings(now)) or f"{words.effort(now)}"))
     return [*parts, KeyFigures(words.key_figures(now))]

@@ -36,7 +36,7 @@ def result_report(found: Result, *, table: str, command: str, made: datetime | N
     made = datetime.now(UTC) if made is None else made
     notes = noted(dict.fromkeys(getattr(found, "notes", ())))
     return [
-        Sentence(f"{table}, {made:%d %B %Y}", "quiet"), *_answer(found),
+        Sentence(f"{table}, {made:%d %B %Y}", "quiet"), *answer_parts(found),
         *([Heading("Notes"), *notes] if notes else []),
         Heading("Do it again"), Code(command),
     ]  # fmt: skip
@@ -68,7 +68,7 @@ class _Unit:
 
 
 @singledispatch
-def _answer(found: Any) -> list[Part]:
+def answer_parts(found: Any) -> list[Part]:
     """The answer of a result: the headline, and what it rests on."""
     first, *rest = found.summary().split("\n")
     body = [part for part in found.document() if not isinstance(part, Note)]
@@ -79,7 +79,7 @@ def _without(parts: Sequence[Part], said: str) -> list[Part]:
     return [part for part in parts if not (isinstance(part, Sentence) and part.text == said)]
 
 
-@_answer.register
+@answer_parts.register
 def _(found: Estimate) -> list[Part]:
     unit = _Unit(found)
     parts: list[Part] = [Heading(f"The mean rating is {unit.of(found.value)}", 1)]
@@ -145,7 +145,7 @@ def _forest(
     return table
 
 
-@_answer.register
+@answer_parts.register
 def _(found: Slices) -> list[Part]:
     unit, rows = _Unit(found.overall), [(one.name, one.estimate) for one in found.slices]
     known = sorted(((e.value, name) for name, e in rows if e is not None), key=lambda one: one[0])
@@ -191,13 +191,13 @@ def _share(p: float) -> str:
     return "above 99.9%" if p > 0.999 else "below 0.1%" if p < 0.001 else f"{100 * p:.1f}%"
 
 
-@_answer.register
+@answer_parts.register
 def _(found: Comparison) -> list[Part]:
     unit = _Unit(found.first, found.second)
     return [Heading(_versus(found, unit), 1), *_sides(found, unit)]
 
 
-@_answer.register
+@answer_parts.register
 def _(found: ManyComparisons) -> list[Part]:
     unit = _Unit(found.baseline_mean, *(r.mean for r in found.rivals))
     rows = [(r.name, r.difference) for r in found.rivals]
@@ -210,7 +210,7 @@ def _(found: ManyComparisons) -> list[Part]:
     ]  # fmt: skip
 
 
-@_answer.register
+@answer_parts.register
 def _(found: Check) -> list[Part]:
     e, pair = found.estimate, found.comparison
     unit = _Unit(e) if pair is None else _Unit(pair.first, pair.second)
@@ -228,7 +228,7 @@ def _(found: Check) -> list[Part]:
     return [*parts, KeyFigures(_rests(e, unit))]
 
 
-@_answer.register
+@answer_parts.register
 def _(found: Leaderboard) -> list[Part]:
     best, body = found.rated, [part for part in found.document() if not isinstance(part, Note)]
     if not best:

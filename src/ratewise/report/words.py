@@ -26,7 +26,9 @@ def plain_answer(now: Snapshot) -> str:
     found = now.status.lead
     if found is None:
         return "No round is complete yet, so there is no estimate."
-    return " ".join(part for part in (finding(now.spec, found), effort(now)) if part)
+    answers = now.status.answers
+    said = finding(now.spec, found) if answers is None or not now.spec.asks else answers.summary()
+    return f"{said} {effort(now)}"
 
 
 def finding(spec: Spec, found: Estimate) -> str:
@@ -133,7 +135,7 @@ def verdict(now: Snapshot) -> str:
     if found is None or found.interval is None:
         return ""
     half, said = (found.interval[1] - found.interval[0]) / 2, []
-    if goal.within is not None:
+    if isinstance(goal.within, float):
         reached = "is reached" if half <= goal.within else "is not reached yet"
         asked = within(goal.within, points=in_percent(now.spec))
         said.append(f"The goal of {asked} {reached}: the interval is {half_width(now.spec, found)}.")
@@ -291,12 +293,14 @@ def key_figures(now: Snapshot) -> list[tuple[str, str, str]]:
     status, spec, gain = now.status, now.spec, saved(now)
     budget = "" if status.budget is None else f"of a budget of {money(spec, status.budget)}"
     asked = f"{status.looked:,} of {status.pool:,} items looked at"
+    if spec.asks:  # whose answers have precisions of their own
+        gain = None
     figures = [
         (f"labels from {spec.strong.name}", f"{status.labels:,}", asked), ("spent", money(spec, status.spent), budget),
     ]  # fmt: skip
     if gain is not None:
         figures.append(("saved", *gain))
-    if status.lead is not None and status.lead.interval is not None:
+    if status.lead is not None and status.lead.interval is not None and not spec.asks:
         figures.append(("precision", half_width(spec, status.lead), f"{status.lead.level:.0%} interval"))
     return figures
 
