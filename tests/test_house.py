@@ -2,12 +2,16 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 TESTS = Path(__file__).parent
-SOURCE = TESTS.parent / "src" / "ratewise"
+HOUSE = TESTS.parent
+SOURCE = HOUSE / "src" / "ratewise"
 
 
 def modules():
@@ -74,3 +78,29 @@ def test_every_promise_names_its_tests_and_who_could_break_it():
             assert name in there, f"{promise}: there is no {name}"
             marks = [ast.unparse(mark) for mark in there[name].decorator_list]
             assert "pytest.mark.soak" not in marks, f"{promise}: {name} is not run by default"
+
+
+def test_the_lock_has_every_dependency_at_a_version_that_is_allowed():
+    """By name and version alone: where they come from is up to whoever installs them."""
+    lines = (HOUSE / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    locked = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines)}
+    assert len(locked) == len(lines)
+    project = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    for each in (Requirement(one) for one in (*project["dependencies"], *(one for extra in extras for one in extra))):
+        if each.name != "ratewise":
+            assert each.specifier.contains(locked[canonicalize_name(each.name)]), each
+
+
+def test_what_workflows_take_is_a_commit_and_what_they_call_is_there():
+    paths = sorted((HOUSE / ".github" / "workflows").glob("*.yml"))
+    assert [path.name for path in paths] == ["dependencies.yml", "release.yml"]
+    targets = set(re.findall(r"^(\w+):", (HOUSE / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert targets >= {"oldest", "newest", "check", "test", "dist"}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        for action in re.findall(r"uses: (\S+)", text):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+        assert set(re.findall(r"run: make (\w+)$", text, re.MULTILINE)) <= targets
+        assert all((HOUSE / script).is_file() for script in re.findall(r"run: (\.ci/\w+)", text))
