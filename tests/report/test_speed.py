@@ -9,6 +9,7 @@ from ratewise.report.status import speed_words
 START = Status(
     name="c", campaign="x", ended=None, pool=1000, looked=0, rounds=0, budget=Decimal(100), spent=Decimal(0),
     reserved=Decimal(0), labels=0, pending=0, missing=0, failed_calls=0, estimate=None, final=None, expected_se=None,
+    currency="USD",
 )  # fmt: skip
 
 
@@ -17,9 +18,9 @@ START = Status(
     [
         (2, 100, 1, ""),
         (10, 0, 0, ""),
-        (10, 100, 1, "600 items and labels a minute, 6 of money a minute; at most about 3 min left"),
-        (10, 100, 50, "600 items and labels a minute, 300 of money a minute; at most about 10 s left"),
-        (10, 1, 0, "6 items and labels a minute, 0 of money a minute; at most about 5.6 h left"),
+        (10, 100, 1, "600 ratings a minute, USD 6.00 a minute; at most about 3 min left"),
+        (10, 100, 50, "600 ratings a minute, USD 300.00 a minute; at most about 10 s left"),
+        (10, 1, 0, "6 ratings a minute; at most about 5.6 h left"),
     ],
 )
 def test_the_speed_and_what_is_left(seconds, looked, spent, said):

@@ -67,6 +67,7 @@ class Engine:
     trainer: Trainer | None = None  # where a model is trained on the labels of closed rounds
     client: CallerClient = field(init=False)
     reader: Reader = field(init=False)
+    _state: p.State | None = field(init=False, default=None)  # as it was planned with last
     _stopped_at: float = field(init=False, default=0.0)
     _cut: int = field(init=False, default=0)  # round whose money ran out
     _idle: int = field(init=False, default=0)  # looks in a row that found nothing to do
@@ -122,6 +123,8 @@ class Engine:
                 if time.monotonic() - self._stopped_at > GRACE:
                     return Paused.STOPPED
             await client.collect()
+            if self.tell is not None and self._state is not None:  # a judge's round may take hours
+                self.tell(self._state)
             self._idle = self._alone = 0
             return None
         return Paused.STOPPED if self.stop.is_set() else reason or await self._for_answers(patiently)
@@ -202,6 +205,7 @@ class Engine:
         state = self.reader.state(self.clock().timestamp())
         if state.open is not None and self._cut == state.open.number:
             state = replace(state, cut=True)
+        self._state = state
         if self.tell is not None:
             self.tell(state)
         action = p.decide(state)

@@ -17,7 +17,7 @@ from ratewise.core.document import Fact, FactTable, Part
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import Result, fields_in_json
 from ratewise.judges.judge import told_of_servers
-from ratewise.store.money import amount, to_money
+from ratewise.store.money import amount, in_currency, to_money
 from ratewise.store.queue import ANSWERED, MISSING, OPEN, TEXTS
 from ratewise.store.store import Store
 
@@ -56,6 +56,8 @@ class Status(Result):
     votes: tuple[str, ...] = ()  # a sentence for each rater of whose answers several make one rating
     servers: tuple[str, ...] = ()  # a sentence for each judge whose server answers as another model
     answers: Answers | None = None  # of its question, where that is not the mean; with the interval that leads
+    currency: str | None = None  # of all amounts
+    asking: tuple[str, ...] = ()  # a sentence for each rater before the last who is being asked
     short: str | None = None  # which answers the money that is left will not reach
 
     @property
@@ -105,6 +107,7 @@ class Status(Result):
         rows: list[Fact] = [] if self.waits_for is None else [("waits", self.waits_for, "warning")]
         rows += [("judge", line, "warning") for line in self.servers]
         rows += [("money", self._money()), ("items", f"{self.looked:,} of {self.pool:,} looked at, {rounds}")]
+        rows += [("asking", line) for line in self.asking]
         rows.append(("strong ratings", f"{self.labels:,} in{asked}{gone}"))
         rows += [("failed calls", f"{self.failed_calls:,}, of all raters")] if self.failed_calls else []
         return rows + [("votes", line) for line in self.votes]
@@ -151,17 +154,21 @@ class Status(Result):
 
     def _money(self) -> str:
         if self.budget is None or self.left is None:
-            return f"{amount(self.spent)} spent, {amount(self.reserved)} promised; no limit"
-        promised = f", {amount(self.reserved)} promised" if self.reserved else ""
-        return f"{amount(self.spent)} of {amount(self.budget)} spent{promised}, {amount(self.left)} left"
+            return f"{self._told(self.spent)} spent, {self._told(self.reserved)} promised; no limit"
+        promised = f", {self._told(self.reserved)} promised" if self.reserved else ""
+        return f"{self._told(self.spent)} of {self._told(self.budget)} spent{promised}, {self._told(self.left)} left"
+
+    def _told(self, exact: Decimal) -> str:
+        return in_currency(amount(exact), self.currency)
 
     def to_dict(self) -> dict[str, Any]:
         out = fields_in_json(self) | {"left": None if self.left is None else f"{self.left:f}"}
+        beside = {"short": self.short, "currency": self.currency, "asking": list(self.asking)}
         answers = {} if self.answers is None else {"answers": [one.to_dict() for one in self.answers.answers]}
         return (
-            {name: value for name, value in out.items() if name not in ("answers", "short")}
+            {name: value for name, value in out.items() if name != "answers" and name not in beside}
             | answers
-            | ({} if self.short is None else {"short": self.short})
+            | {name: value for name, value in beside.items() if value}
         )
 
 
@@ -209,9 +216,18 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         refit={"labels": state.history.taught, "used": state.history.uses_refit} if state.history.refits else None,
         votes=rules_in_words(spec),
         servers=told_of_servers([text for _, text in store.notes()]),
+        currency=spec.currency,
+        asking=_asking(spec, counts),
         answers=_answers(state, look if ended else Look(anytime=True, more=state.overlaps)),
         short=None if ended else _short(state, spent + reserved),
     )
+
+
+def _asking(spec: Spec, counts: dict[str, int]) -> tuple[str, ...]:
+    """How far a round of a judge is: what is answered, and what is still open."""
+    open_ = {rater.name: (counts.get(f"{k}:{ANSWERED}", 0), counts.get(f"{k}:{OPEN}", 0))
+             for k, rater in enumerate(spec.raters[:-1])}  # fmt: skip
+    return tuple(f"{name}: {done:,} ratings in, {more:,} still to come" for name, (done, more) in open_.items() if more)
 
 
 def _answers(state: State, look: Look) -> Answers | None:

@@ -10,7 +10,9 @@ import math
 import os
 import re
 import shlex
+import shutil
 import sys
+import textwrap
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,7 +134,19 @@ def print_notes(notes: tuple[str, ...]) -> None:
 
 def say(text: str, *, error: bool = False) -> None:
     """One line or several to standard output, or standard error."""
-    print(visible(text), file=sys.stderr if error else sys.stdout)
+    stream = sys.stderr if error else sys.stdout
+    print(_wrapped(visible(text)) if stream.isatty() else visible(text), file=stream)
+
+
+def _wrapped(text: str) -> str:
+    """Lines no wider than the terminal, broken between words only; a long path or command stays whole."""
+    width = shutil.get_terminal_size().columns
+    keep: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    lines = (
+        textwrap.fill(line, width, subsequent_indent=" " * len("note: ") if line.startswith("note: ") else "", **keep)
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)
 
 
 def tell(found: dict[str, Any], said: Any, *, json: bool) -> None:
@@ -165,9 +179,17 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(unit, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=console(stderr=True), transient=True)
+    task = bar.add_task(unit, total=None)
+
+    def tell(done: int, total: int) -> None:
+        bar.start()  # at the first news: a bar of nothing says nothing
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield tell
+    finally:
+        bar.stop()
 
 
 @contextmanager

@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ratewise.cli.campaign import backup, export, init, report, rescue, run, status, take_labels, verify
 from ratewise.cli.compare import compare, leaderboard
@@ -16,13 +17,45 @@ from ratewise.cli.lab import reproduce, simulate, train
 from ratewise.cli.people import demo, people, serve
 from ratewise.cli.plan import plan
 
-COMMANDS = (
-    plan, draw, estimate, convert, merge, judge, check, compare, leaderboard, regress, quantile, simulate, reproduce,
-    train, init, run, status, serve, people, report, export, verify, backup, rescue,
-)  # fmt: skip
+GROUPS = {
+    "Begin": (demo, init),
+    "Plan, draw and estimate": (plan, draw, estimate, check),
+    "Campaigns": (run, status, serve, people, report, verify, backup, rescue),
+    "Other questions": (compare, leaderboard, regress, quantile),
+    "Try methods out": (simulate, reproduce),
+    "Judges and raters": (judge, train),
+    "Files": (convert, merge, export, take_labels),
+}
+"""The commands, as --help lists them."""
+
+_TYPED = {"take_labels": "import"}
+
+
+class _Grouped(TyperGroup):
+    """Commands under the headings of `GROUPS`, each with the whole first sentence of its help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for names in named_groups().values() for name in names]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in named_groups().items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(_WHOLE)) for name in names])
+
+
+_WHOLE = 500  # signs: no first sentence is cut
+
+
+def named_groups() -> dict[str, list[str]]:
+    """The names of the commands under each heading."""
+    return {title: [_TYPED.get(one.__name__, one.__name__) for one in those] for title, those in GROUPS.items()}
+
+
 app = typer.Typer(
     name="ratewise",
+    cls=_Grouped,
     help="Unbiased evaluation from few expensive ratings and many cheap ones, at the lowest cost.",
+    epilog="Each command explains itself: ratewise COMMAND --help",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -41,10 +74,9 @@ def _root(
         raise typer.Exit
 
 
-for command in COMMANDS:
-    app.command()(command)
-app.command("import")(take_labels)
-app.command()(demo)
+for those in GROUPS.values():
+    for command in those:
+        app.command(_TYPED.get(command.__name__))(command)
 
 
 def main(arguments: list[str] | None = None) -> None:

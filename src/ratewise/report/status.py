@@ -14,6 +14,7 @@ from ratewise.campaign.spec.guess import Begun, scale_words
 from ratewise.campaign.status import Status
 from ratewise.core.document import FactTable, Part, Sentence
 from ratewise.report.terminal import as_text
+from ratewise.store.money import in_currency
 
 _FEWEST = 5.0  # seconds after which a rate is told
 _MOST_NAMED = 3
@@ -55,7 +56,8 @@ def speed_words(clock: Callable[[], float] = time.monotonic) -> Callable[[Status
             return ""
         paid = (spent - first[2]) / seconds
         left = min(_left(status, more / seconds), _money_left(status, paid))
-        said = f"{60 * more / seconds:,.0f} items and labels a minute, {60 * paid:,.4g} of money a minute"
+        cost = f", {in_currency(f'{60 * paid:,.2f}', status.currency)} a minute" if paid > 0 else ""
+        said = f"{60 * more / seconds:,.0f} ratings a minute{cost}"
         return said if math.isinf(left) else f"{said}; at most about {_span(left)} left"
 
     return words
