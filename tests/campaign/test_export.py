@@ -85,7 +85,8 @@ def test_the_export_gives_the_report_s_value_and_interval_to_the_bit(tmp_path, n
     campaign = ran(tmp_path, columns, **keys)
     reported = campaign.estimate()
     assert reported is not None
-    for ending in ENDINGS:
+    turn = list(CAMPAIGNS).index(name) % len(ENDINGS)
+    for ending in ENDINGS if name == "auto" else ENDINGS[turn : turn + 1]:
         path = tmp_path / f"out.{ending}"
         campaign.export(path)
         found = rw.estimate_table(path)

@@ -209,26 +209,23 @@ def test_nor_from_errors(run, write):
 # Files
 
 
-@pytest.mark.parametrize(
-    ("command", "target"),
-    [
-        ("report", "campaign.sqlite"), ("report", "campaign.toml"), ("report", "items.csv"), ("report", "./items.csv"),
-        ("report", "campaign.sqlite-wal"), ("report", "campaign.unsaved.jsonl"), ("report", "link"),
-        ("export", "items.csv"), ("export", "campaign.sqlite"), ("export", "campaign.toml"),
-    ],
-)  # fmt: skip
-def test_a_campaign_s_own_files_are_not_overwritten(run, toml, command, target):  # noqa: F811
+def test_a_campaign_s_own_files_are_not_overwritten(run, toml):  # noqa: F811
     assert run("run", toml).code == 0
     Path("link").symlink_to("campaign.sqlite")
     Path("campaign.unsaved.jsonl").touch()
     before = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-    done = run(command, toml, "-o", target)
-    assert done.code == 2
-    assert len(done.err.splitlines()) == 1
-    assert "another" in done.err
-    for name, content in before.items():
-        if not name.endswith(("-shm", "-wal")):
-            assert Path(name).read_bytes() == content
+    for command, target in [
+        ("report", "campaign.sqlite"), ("report", "campaign.toml"), ("report", "items.csv"), ("report", "./items.csv"),
+        ("report", "campaign.sqlite-wal"), ("report", "campaign.unsaved.jsonl"), ("report", "link"),
+        ("export", "items.csv"), ("export", "campaign.sqlite"), ("export", "campaign.toml"),
+    ]:  # fmt: skip
+        done = run(command, toml, "-o", target)
+        assert done.code == 2, (command, target)
+        assert len(done.err.splitlines()) == 1
+        assert "another" in done.err
+        for name, content in before.items():
+            if not name.endswith(("-shm", "-wal")):
+                assert Path(name).read_bytes() == content, (command, target)
 
 
 # Raters that print, and cells that a spreadsheet would run

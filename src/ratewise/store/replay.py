@@ -9,18 +9,17 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ratewise.errors import InputError
 from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.chain import Change, Entry
+from ratewise.store.sqlite import sqlite_dialect
 from ratewise.store.store import Store
 
 # Made again
@@ -44,7 +43,7 @@ def new_store(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         for pragma in ("synchronous = OFF", "journal_mode = MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN")
-        for statement in _definitions():
+        for statement in t.definitions(sqlite_dialect()[0]):
             connection.execute(statement)
         connection.execute("INSERT INTO totals (only, reserved, spent) VALUES (1, 0, 0)")
         connection.execute("INSERT INTO meta (key, value) VALUES ('version', ?)", (str(t.FORMAT),))
@@ -52,17 +51,6 @@ def new_store(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         connection.execute("BEGIN")
         yield connection
         connection.execute("COMMIT")
-
-
-@cache
-def _definitions() -> tuple[str, ...]:
-    """The tables and indexes in SQLite's words."""
-    dialect = sa.create_engine("sqlite://").dialect
-    made: list[list[CreateTable | CreateIndex]] = [
-        [CreateTable(table), *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name)))]
-        for table in t.metadata.sorted_tables
-    ]
-    return tuple(str(one.compile(dialect=dialect)) for each in made for one in each)
 
 
 def play(connection: sqlite3.Connection, change: Change) -> None:
@@ -116,6 +104,10 @@ def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Ge
     names = [column.name for column in columns]
     keys = [names.index(column.name) for column in table.primary_key if column.name in names]
 
+    with closing(_rows(table, columns, found)) as ours, closing(_rows(table, columns, right)) as recorded:
+        if all(one == other for one, other in zip_longest(ours, recorded)):  # as most tables are, and quickly told
+            return
+
     def marked(connection: sa.Connection, of_record: bool) -> Generator[_Marked, None, None]:
         """Rows with what they are sorted by: their keys as in SQLite, numbers before text, or their place."""
         for number, row in enumerate(_rows(table, columns, connection), start=1):
@@ -145,7 +137,9 @@ def _of_table(table: sa.Table, found: sa.Connection, right: sa.Connection) -> Ge
                 return
 
 
-def _rows(table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    table: sa.Table, columns: list[sa.Column[Any]], connection: sa.Connection
+) -> Generator[tuple[Any, ...], None, None]:
     """The rows as they are stored: a truth value that is 5 is not made 1."""
     plain = [sa.type_coerce(c, sa.Integer) if isinstance(c.type, sa.Boolean) else c for c in columns]
     order = [c.collate("C") if isinstance(c.type, sa.Text) and connection.dialect.name == "postgresql" else c

@@ -20,6 +20,7 @@ chain     the record of everything above but items' rows, workers, leases and se
 """
 
 import secrets
+from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy import (
@@ -36,6 +37,7 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from ratewise.errors import StoreError
 
@@ -239,10 +241,21 @@ chain = Table(
 def create(connection: sa.Connection) -> None:
     """Make the tables and put up their guards; those that are there stay."""
     if not sa.inspect(connection).has_table("totals"):
-        metadata.create_all(connection)
+        for statement in definitions(connection.dialect):
+            connection.exec_driver_sql(statement)
         connection.execute(totals.insert().values(only=1, reserved=0, spent=0))
         connection.execute(meta.insert().values(key="version", value=str(FORMAT)))
         raise_guards(connection)
+
+
+@cache
+def definitions(dialect: sa.Dialect) -> tuple[str, ...]:
+    """The tables and their indexes in a database's words."""
+    made: list[list[CreateTable | CreateIndex]] = [
+        [CreateTable(table), *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name)))]
+        for table in metadata.sorted_tables
+    ]
+    return tuple(str(one.compile(dialect=dialect)) for each in made for one in each)
 
 
 def check_format(connection: sa.Connection) -> None:

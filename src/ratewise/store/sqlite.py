@@ -41,7 +41,7 @@ _STATEMENTS = 500  # that are kept in the form the database takes
 
 
 @cache
-def _dialect() -> tuple[sa.Dialect, MutableMapping[Any, Any]]:
+def sqlite_dialect() -> tuple[sa.Dialect, MutableMapping[Any, Any]]:
     """One for all files: a process compiles a statement once, and not anew for every look at a campaign."""
     engine = sa.create_engine("sqlite://")
     with engine.connect():  # what a dialect learns from its first connection is the same for every file
@@ -57,7 +57,7 @@ class SQLite(Database):
         self.named, self.shown = path, os.path.basename(path)
         self.path = os.path.realpath(path)  # one lock, whatever links lead to the file
         self.engine = sa.create_engine(sa.URL.create("sqlite", database=self.path))
-        self.engine.dialect, compiled = _dialect()
+        self.engine.dialect, compiled = sqlite_dialect()
         self.engine.update_execution_options(compiled_cache=compiled)
         self._lock: sqlite3.Connection | None = None  # of the process that plans
         self._alive: sqlite3.Connection | None = None  # of one that only claims and answers
