@@ -16,7 +16,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy import special
 
@@ -32,6 +31,7 @@ _SLOPE_VARIANCE = 0.25  # of the prior around 1 for the slope of the recalibrate
 _ANYWHERE, _TOLD = 0.3, 4.0  # share of the mistakes that may be anywhere, whatever f says; halved by so many seen
 _AT_AN_END, _PRIOR_BETWEEN = 0.02, 1.0  # of the scale; ratings' worth of belief that all are at its ends
 _COARSE = 33  # worlds on the first look
+_MOST_STEPS, _STILL = 200, 1e-12  # of a search for a shift, and where it stands still
 _BEYOND = 15.0  # log-odds beyond the furthest item at which a candidate mean is as good as an end
 _LIKE_RATES = 1.5  # a group's rates differ by this factor at most
 _SD_FINE, _SD_COARSE = 0.25, 1.0  # of a group's log-odds around f: where weak ratings differ, and where all are one
@@ -91,15 +91,29 @@ class Worlds:
         return np.sinh(np.linspace(np.arcsinh(lowest), np.arcsinh(highest), _COARSE))
 
     def shift_to(self, mean: float) -> float:
-        """The shift of the world with this mean; the furthest one for a mean beyond all worlds."""
+        """The shift of the world with this mean; the furthest one for a mean beyond all worlds.
 
-        def above(shift: float) -> float:
-            return float(special.expit(self.logit + shift * self.direction) @ self.share) - mean
+        By Newton's steps, and halves where they leave the range: scipy.optimize takes a fifth of the time that a
+        command takes to start.
+        """
+
+        def above(shift: float) -> tuple[float, float]:
+            """How far the mean of a world lies above, and how fast it rises with the shift."""
+            p = special.expit(self.logit + shift * self.direction)
+            return float(p @ self.share) - mean, float((p * (1.0 - p) * self.direction) @ self.share)
 
         low, high = float(self.shifts()[0]), float(self.shifts()[-1])
-        if above(low) >= 0 or above(high) <= 0:
-            return low if above(low) >= 0 else high
-        return float(scipy.optimize.brentq(above, low, high, xtol=1e-12))
+        if above(low)[0] >= 0 or above(high)[0] <= 0:
+            return low if above(low)[0] >= 0 else high
+        shift = min(max(0.0, low), high)
+        for _ in range(_MOST_STEPS):
+            excess, rise = above(shift)
+            low, high = (low, shift) if excess > 0 else (shift, high)
+            before, shift = shift, shift - excess / rise if rise > 0 else math.inf
+            shift = shift if low <= shift <= high else 0.5 * (low + high)
+            if abs(shift - before) <= _STILL:
+                break
+        return shift
 
 
 def worlds_of(f: Floats, data: Ratings, pool_size: float) -> tuple[Worlds, "_Fitted", Floats]:

@@ -106,7 +106,7 @@ ratings = Table(
     Column("note", Text),
     Column("at", Text),
     Column("doubt", Float(53)),  # expected squared error, by the rater's own account; null where it gives none
-    Index("ratings_open", "step", "position", sqlite_where=sa.text("state = 0"), postgresql_where=sa.text("state = 0")),
+    Index("ratings_open", "step", "position", info={"where": " WHERE state = 0"}),
 )
 
 ledger = Table(
@@ -251,11 +251,12 @@ def create(connection: sa.Connection) -> None:
 @cache
 def definitions(dialect: sa.Dialect) -> tuple[str, ...]:
     """The tables and their indexes in a database's words."""
-    made: list[list[CreateTable | CreateIndex]] = [
-        [CreateTable(table), *(CreateIndex(index) for index in sorted(table.indexes, key=lambda i: str(i.name)))]
-        for table in metadata.sorted_tables
-    ]
-    return tuple(str(one.compile(dialect=dialect)) for each in made for one in each)
+    made = []
+    for table in metadata.sorted_tables:
+        made.append(str(CreateTable(table).compile(dialect=dialect)))
+        for index in sorted(table.indexes, key=lambda i: str(i.name)):
+            made.append(f"{CreateIndex(index).compile(dialect=dialect)}{index.info.get('where', '')}")
+    return tuple(made)
 
 
 def check_format(connection: sa.Connection) -> None:
