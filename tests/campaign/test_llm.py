@@ -57,11 +57,11 @@ def server(running):
 
 @pytest.fixture
 def campaign(tmp_path, server):
-    def made(rows=120, more=COST, budget="25", raters=JUDGE + HUMAN, judge="binary"):
+    def made(rows=120, more=COST, budget="25", raters=JUDGE + HUMAN, judge="binary", store="c.sqlite"):
         if not (tmp_path / "items.csv").exists():
             write_rows(tmp_path / "items.csv", made_up_rows(rows, server.rule, seed=3))
         judged = raters.replace("{url}", server.base_url).replace("{more}", more).replace("{judge}", judge)
-        (tmp_path / "c.toml").write_text(TOP.format(budget=budget) + judged)
+        (tmp_path / "c.toml").write_text(f'store = "{store}"\n' + TOP.format(budget=budget) + judged)
         return Campaign.open(tmp_path / "c.toml")
 
     return made
@@ -178,18 +178,26 @@ def test_a_server_that_asks_for_more_than_patience_ends_the_run_and_nothing_is_g
     assert opened.verify().passed
 
 
-def test_a_restored_backup_is_refused_and_asks_under_the_same_keys_where_that_is_meant(campaign, server, tmp_path):
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_restored_backup_is_refused_and_asks_under_the_same_keys_where_that_is_meant(
+    campaign, server, tmp_path, kind, request
+):
+    make_database = request.getfixturevalue("make_database") if kind == "postgresql" else lambda like=None: like
     server.faults.queue.extend([None] * 20)
     server.faults.shares["401"] = 1.0
-    opened = campaign(rows=60)
+    opened = campaign(rows=60, store=(store := make_database() or "c.sqlite"))
     with pytest.raises(RaterDownError):
         opened.run()
     server.faults.shares.clear()
     opened.backup(tmp_path / "copy.sqlite")
+    copy = make_database(store)
     ended, billed = opened.run(), server.billed.calls
-    for path in tmp_path.glob("c.sqlite*"):
-        path.unlink()
-    (tmp_path / "copy.sqlite").rename(tmp_path / "c.sqlite")
+    if kind == "sqlite":
+        for path in tmp_path.glob("c.sqlite*"):
+            path.unlink()
+        (tmp_path / "copy.sqlite").rename(tmp_path / "c.sqlite")
+    else:
+        opened = campaign(store=copy)
     with pytest.raises(InputError, match=r"an older copy.* up to (4|5|6)\d questions may have been asked") as caught:
         opened.run()
     assert "ratewise run c.toml --after-restore" in str(caught.value)
@@ -239,7 +247,7 @@ def test_a_server_that_changes_the_model_is_told(campaign, server):
     server.behaviour.fingerprint = "fp_2"
     opened.run()
     assert any("the server answers as 'small-judge fp_2'" in text for _, text in opened.notes())
-    assert "the server answered under several names" in campaign_page(opened)
+    assert "server answered under several names" in campaign_page(opened)
     (line,) = opened.status().servers
     assert line.startswith("rater 'judge': the server answers as 'small-judge fp_2' where it was 'small-judge fp_1'")
 
