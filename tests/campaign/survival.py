@@ -110,6 +110,14 @@ VARIANTS = {  # how a campaign may go: to the end of the pool, or of the money, 
     "alone": '[goal]\nbudget = "200"\n' + HUMAN,
     "lost": '[goal]\nbudget = "100"\n' + JUDGE.format(price="0.01") + HUMAN + 'lost_calls = "count as paid"\n',
     "features": '[goal]\nbudget = "130"\n' + JUDGE.format(price="0.1") + HUMAN,  # who are told more by a column
+    "slices": '[question]\nkind = "slices"\nby = "topic"\n[goal]\nbudget = "130"\n'
+    + JUDGE.format(price="0.01")
+    + HUMAN,
+    "compare": '[question]\nkind = "compare"\nsystem = "system"\n[goal]\ndecide = 0\nbudget = "130"\n'
+    + JUDGE.format(price="0.01")
+    + HUMAN,
+    "board": '[question]\nkind = "leaderboard"\n[goal]\nbudget = "150"\n' + HUMAN,
+    "quantile": '[question]\nkind = "quantile"\nat = 0.9\n[goal]\nwithin = 0.4\n' + JUDGE.format(price="0.01") + HUMAN,
     "precision": "[goal]\ntarget_se = 0.05\n" + JUDGE.format(price="0.02") + HUMAN,
 }
 
@@ -125,14 +133,24 @@ def write_campaign(folder, variant, *, store="c.sqlite", name="c"):
     cost, length = np.round(rng.uniform(0.5, 2, ITEMS), 2), np.round(900 * doubt)
     hint = human + doubt * rng.normal(size=ITEMS)
     ids = [f"q{i:04d}" for i in range(ITEMS)]
-    rows = [f"{i},{c},{n:.0f},{x:.3f}" for i, c, n, x in zip(ids, cost, length, hint, strict=True)]
-    (folder / "items.csv").write_text("\n".join(["id,cost,length,hint", *rows]) + "\n")
+    rows = [
+        f"{i},{c},{n:.0f},{x:.3f},{'abc'[k % 3]},{'xy'[k % 2]},{'JKLM'[k % 4]},{'JKLM'[(k // 4 + k % 4 + 1) % 4]}"
+        for k, (i, c, n, x) in enumerate(zip(ids, cost, length, hint, strict=True))
+        if variant != "board" or k // 4 % 4 != 3
+    ]
+    titles = "id,cost,length,hint,topic,system,model_a,model_b"
+    (folder / "items.csv").write_text("\n".join([titles, *rows]) + "\n")
+    if variant == "board":
+        human = np.select([human > 7, human < 5], [1.0, 0.0], 0.5)
     answers = zip(judge.tolist(), expert.tolist(), human.tolist(), strict=True)
     (folder / "answers.json").write_text(json.dumps(dict(zip(ids, answers, strict=True))))
     (folder / "provider.py").write_text(PROVIDER)
     toml = folder / f"{name}.toml"
     features = json.dumps(["length", "hint"] if variant == "features" else ["length"])
-    toml.write_text(TOP.format(store=store, name=name, features=features) + VARIANTS[variant])
+    top = TOP.format(store=store, name=name, features=features)
+    if variant == "board":
+        top = top.replace('"score"\nlow = 0\nhigh = 10', '"pairwise"')
+    toml.write_text(top + VARIANTS[variant])
     return toml
 
 
@@ -293,12 +311,17 @@ class End:
     reason: str
     estimate: dict
     contributions: bytes  # of each item to the estimate
+    answers: dict | None  # of its question
 
     @classmethod
     def of(cls, toml):
         campaign = Campaign.open(toml)
         estimate = campaign.estimate()
-        return cls(look(toml), campaign.status().ended, estimate.to_dict(), estimate.contributions.tobytes())
+        answers = campaign.answers()
+        return cls(
+            look(toml), campaign.status().ended, estimate.to_dict(), estimate.contributions.tobytes(),
+            None if answers is None else answers.to_dict(),
+        )  # fmt: skip
 
 
 def check_ended(toml, expected):
@@ -315,6 +338,7 @@ def check_ended(toml, expected):
     assert {key for _, key in calls(toml)} == keys, "what was asked is not what was paid"
     assert found.estimate == expected.estimate  # to the last bit
     assert found.contributions == expected.contributions
+    assert found.answers == expected.answers
     verified = Campaign.open(toml).verify()
     assert verified.passed, verified.summary()
     return found.seen

@@ -24,7 +24,8 @@ WINDOWS = [
     for side in (("before", "after") if kind == "ask" else ("before", "statement", "commit", "after"))
 ]
 STORES = ["sqlite", "postgresql"]
-SOAKED = ["pool", "money", "failures", "chain", "alone", "features", "precision"]
+QUESTIONS = ["slices", "compare", "board", "quantile"]
+SOAKED = ["pool", "money", "failures", "chain", "alone", "features", "precision", *QUESTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +107,11 @@ def kill_at_random(forks, toml, undisturbed, kills, rng):
         ("pool", "postgresql"),
         ("features", "sqlite"),
         pytest.param("features", "postgresql", marks=pytest.mark.soak),
+        ("slices", "sqlite"),
+        ("compare", "sqlite"),
+        ("board", "sqlite"),
+        ("quantile", "sqlite"),
+        pytest.param("compare", "postgresql", marks=pytest.mark.soak),
     ],
 )
 def test_killed_at_ten_moments(forks, undisturbed, make_campaign, store, variant):

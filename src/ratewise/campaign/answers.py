@@ -192,18 +192,21 @@ def _rows(question: Question, result: Result) -> list[Answer]:
 
 
 def labels_short(found: Answers, *, pool: bool) -> dict[str, float] | None:
-    """About how many labels more each answer takes that is not as narrow as asked; `None` where one has no interval.
+    """About how many labels more each answer takes that is not as narrow as asked; `None` where none has an interval.
 
-    Squared errors fall as 1/n, and of a pool of N as 1/n − 1/N.
+    Squared errors fall as 1/n, and of a pool of N as 1/n − 1/N. One without an interval takes what another takes most.
     """
-    out, sizes = {}, found.question.items_of_answers
-    for one in found.answers:
-        if one.over is not None and one.over > 1.0:
-            if one.low is None or not one.labels:
-                return None
+    whole, sizes = {}, found.question.items_of_answers
+    wide = [one for one in found.answers if one.over is not None and one.over > 1.0]
+    for one in wide:
+        if one.over is not None and one.low is not None and one.labels:
             rest = 1.0 / sizes[one.name] if pool and one.name in sizes else 0.0
-            out[one.name] = 1.0 / (rest + max(1.0 / one.labels - rest, 0.0) / one.over**2) - one.labels
-    return out
+            whole[one.name] = 1.0 / (rest + max(1.0 / one.labels - rest, 0.0) / one.over**2)
+    if wide and not whole:
+        return None
+    most = max(whole.values(), default=0.0)
+    takes = {one.name: whole.get(one.name, min(most, sizes.get(one.name, most))) for one in wide}
+    return {one.name: max(takes[one.name] - one.labels, 0.0) for one in wide}
 
 
 # Which items the next labels should be of

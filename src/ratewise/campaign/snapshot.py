@@ -17,7 +17,7 @@ from ratewise.campaign.log import Reader
 from ratewise.campaign.raters import CHANGED
 from ratewise.campaign.seed import seed_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.campaign.status import Status, look_at, status_of
+from ratewise.campaign.status import Status, answers_at, look_at, status_of
 from ratewise.campaign.verify import Verification, verify_log
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions
@@ -126,8 +126,11 @@ class Snapshot:
 
     @cached_property
     def answers(self) -> Answers | None:
-        """The answers of its question from all complete rounds; `None` for a mean, and before there are labels."""
-        return self.status.answers
+        """The answers of its question from all complete rounds, with the intervals that the campaign ends with.
+
+        `None` for a mean of which nothing is to be decided, and before there are labels.
+        """
+        return answers_at(self.state, self.last_look)
 
     @cached_property
     def last_look(self) -> Look:

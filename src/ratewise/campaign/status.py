@@ -218,7 +218,7 @@ def status_of(spec: Spec, store: Store, state: State, *, by_rater: bool = False)
         servers=told_of_servers([text for _, text in store.notes()]),
         currency=spec.currency,
         asking=_asking(spec, counts),
-        answers=_answers(state, look if ended else Look(anytime=True, more=state.overlaps)),
+        answers=answers_at(state, look if ended else Look(anytime=True, more=state.overlaps)),
         short=None if ended else _short(state, spent + reserved),
     )
 
@@ -230,7 +230,8 @@ def _asking(spec: Spec, counts: dict[str, int]) -> tuple[str, ...]:
     return tuple(f"{name}: {done:,} ratings in, {more:,} still to come" for name, (done, more) in open_.items() if more)
 
 
-def _answers(state: State, look: Look) -> Answers | None:
+def answers_at(state: State, look: Look) -> Answers | None:
+    """The answers of a question at this look; `None` for a mean of which nothing is to be decided."""
     wanted = state.terms.wanted
     if wanted.question.kind == "mean" and not wanted.decides:
         return None

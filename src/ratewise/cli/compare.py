@@ -9,7 +9,6 @@ from ratewise.cli.options import (
     option,
     refuse,
     refuse_two_outputs,
-    required,
     scale_or_none,
 )
 from ratewise.core.names import Estimand, Recalibration, RegressionMethod
@@ -51,7 +50,7 @@ def compare(
     options["bounds"] = both_ends(low, high)
     systems = [] if system is None else system
     if with_table is not None or (len(systems) == 1 and ":" not in systems[0]):
-        refuse(strong is None, "name the column of the strong rating: --strong human")
+        refuse(strong is None and with_table is not None, "name the column of the strong rating: --strong human")
         refuse(pool_size is not None, "--pool-size is for systems in columns of one table; leave it out")
         options |= {"weak": weak, "strong": strong, "id": id}
         if with_table is None:
@@ -90,7 +89,10 @@ def _in_columns(
 @command(
     "table strong weak model_a model_b rate selected features method level estimand cluster ask output picture report "
     "id scale positive seed format json",
-    strong=required("Column with the strong vote, empty where there is none; several people's with commas."),
+    strong=option(
+        "Column with the strong vote, empty where there is none; several people's with commas. A campaign's export "
+        "names it itself."
+    ),
     weak=option("Column with the weak vote; none: strong votes alone."),
     model_a=option("Column with the first model's name.", str, "model_a"),
     model_b=option("Column with the second model's name.", str, "model_b"),

@@ -155,6 +155,7 @@ def regress(*, on: list[str], no_intercept: bool, **options: Any) -> Any:
 @command(
     "table strong weak at rate selected level estimand pool_size cluster low high positive scale format json",
     at=option("Quantiles between 0 and 1, separated by commas.", str, "0.5", read=numbers("quantile")),
+    strong=EXPORTED["strong"],
     estimand=option("Whose quantiles: the population's, or the pool's own.", Estimand, "population"),
 )
 def quantile(**options: Any) -> Any:

@@ -28,7 +28,15 @@ from ratewise.questions.comparison import (
     sentence,
 )
 from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
-from ratewise.questions.export_terms import Pooled, estimate_pooled, read_terms, reported, unseen_kinds
+from ratewise.questions.export_terms import (
+    NO_STRONG,
+    Pooled,
+    estimate_pooled,
+    read_asked,
+    read_terms,
+    reported,
+    unseen_kinds,
+)
 from ratewise.questions.people import made_ready
 from ratewise.questions.rated import (
     POOL_SIZE,
@@ -292,7 +300,7 @@ def compare_long(
     table: TableLike,
     *,
     system: str,
-    strong: str,
+    strong: str | None = None,
     weak: str | None = None,
     id: str | None = None,
     baseline: str | None = None,
@@ -312,8 +320,12 @@ def compare_long(
 
     Where every system has every item, drawn together, the comparison is paired, as `compare` and `compare_many` do it.
     Two systems that were rated apart are compared as two tables, see `compare_tables`. Without a `baseline` the second
-    of two systems is it.
+    of two systems is it. The export of a campaign that compares these systems needs no columns.
     """
+    if strong is None:
+        if weak is not None:
+            raise InputError(NO_STRONG)
+        return _exported(read_table(table), system, baseline)
     said = meaning_of(positive, scale)
     read, told = in_numbers(read_table(table), strong=(strong,), weak=() if weak is None else (weak,), meaning=said)
     ends = said.bounds if bounds is None else bounds
@@ -343,6 +355,15 @@ def compare_long(
         recalibrate=recalibrate, bounds=ends, seed=seed,
     )  # fmt: skip
     return replace(apart, notes=told + apart.notes)
+
+
+def _exported(table: Table, system: str, baseline: str | None) -> Comparison | ManyComparisons:
+    """The comparison of a campaign from its export."""
+    own = read_asked(table, "compare", (system,))
+    if own is None:
+        raise InputError(NO_STRONG)
+    whose = table.texts(system)[own.looked]
+    return compare_pooled(own.pooled, whose, own.sizes, baseline or str(own.baseline), own.pooled.items.clusters)
 
 
 def _rows_by_system(table: Table, system: str, id: str) -> dict[str, NDArray[np.intp]]:

@@ -7,7 +7,7 @@ of every item, and in one cell of the column `ratewise` the terms of the estimat
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy import special
 from ratewise.core.checks import Floats
 from ratewise.core.estimate import Estimate, EstimateOptions, estimate_rated, on_scale
 from ratewise.core.names import Estimand, Method
-from ratewise.core.ratings import Ratings
+from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.result import JsonRecord
 from ratewise.core.stratified import stratified
 from ratewise.errors import InputError, TableError
@@ -182,6 +182,37 @@ def read_terms(table: Table) -> ExportTerms | None:
     return terms if terms is not None and terms.rows == table.rows else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What a campaign's export says of the campaign's question, and its rows as one draw."""
+
+    pooled: Pooled
+    looked: Mask  # of the table's rows: those that `pooled` has
+    names: tuple[str, ...]
+    baseline: str | None
+    at: float
+    sizes: Mapping[str, float]  # of the groups, in the pool; empty where there are none
+
+
+def read_asked(table: Table, kind: str, columns: tuple[str, ...] = ()) -> Asked | None:
+    """What a campaign's export says where the campaign was asked this very thing, else `None`."""
+    terms = read_terms(table)
+    question = None if terms is None else terms.question
+    if terms is None or question is None or question["kind"] != kind:
+        return None
+    if columns and tuple(question["columns"]) != columns:
+        return None
+    names, sizes = tuple(question["names"]), group_sizes(question["names"], question["sizes"], terms.pool_size)
+    looked = np.asarray(~np.isnan(_columns(table, terms.rates)[:, -1]))
+    return Asked(read_pooled(table, terms), looked, names, question["baseline"], question["at"], sizes)
+
+
+def group_sizes(names: Sequence[str], sizes: Sequence[int], pool_size: float | None) -> dict[str, float]:
+    """How many items of the pool each group has, from those of the table."""
+    scale = 1.0 if pool_size is None or not sizes else pool_size / sum(sizes)
+    return {name: max(size * scale, 1.0) for name, size in zip(names, sizes, strict=False)}
+
+
 def single_draw(table: Table, weak: str | None, rate: str | float | None) -> ExportTerms:
     """The terms of an export whose items were drawn once, at rates of their own, where no other columns are named."""
     terms = read_terms(table)
@@ -215,7 +246,9 @@ def read_pooled(table: Table, terms: ExportTerms) -> Pooled:
     looked = ~np.isnan(rates[:, -1])
     chain = len(terms.rates) > 1
     weak, rates = (x if chain else x[:, 0] for x in (_columns(table, terms.weak), rates))
-    clusters = None if terms.clusters is None else table.numbers(terms.clusters).astype(np.intp)
+    clusters = None
+    if terms.clusters is not None:  # rows of a round that is not complete have none
+        clusters = np.nan_to_num(table.numbers(terms.clusters, missing="allow")).astype(np.intp)
     strong, selected = table.numbers(terms.strong, missing="allow"), table.numbers(terms.selected) != 0
     strata = None if terms.strata is None else table.texts(terms.strata)[looked].astype(np.str_)
     return Pooled(terms, Ratings(weak, strong, rates, selected, clusters).part(looked), strata)

@@ -31,11 +31,11 @@ from ratewise.core.result import Result
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
-from ratewise.questions.export_terms import Pooled
+from ratewise.questions.export_terms import NO_STRONG, Pooled, read_asked
 from ratewise.questions.people import votes_in_words
 from ratewise.questions.rated import Rate, RatedTable, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.questions.votes import read_models, vote_features, votes_ready
-from ratewise.tables import TableLike
+from ratewise.tables import TableLike, read_table
 from ratewise.tables.words import Scale
 
 ELO = 400.0 / math.log(10.0)  # a tenfold of odds is 400 points
@@ -143,7 +143,7 @@ def leaderboard(
     *,
     model_a: str = "model_a",
     model_b: str = "model_b",
-    strong: Strong,
+    strong: Strong | None = None,
     weak: str | None = None,
     rate: Rate = None,
     selected: str | None = None,
@@ -166,10 +166,19 @@ def leaderboard(
     1000; `estimand` pool is about the ratings that strong votes on all rows would give.
 
     A model that never lost (or never won) has no finite rating, and models that no vote connects with the others
-    cannot be compared: they are named with the reason, and the others are rated.
+    cannot be compared: they are named with the reason, and the others are rated. The export of a campaign that was
+    asked for a board needs no columns.
     """
     choice(method, REGRESSION_METHODS, name="method")
     how = EstimateOptions(method, level=level, estimand=estimand, pool_size=pool_size, seed=seed)
+    if strong is None:
+        read = read_table(table)
+        asked = read_asked(read, "leaderboard", (model_a, model_b))
+        if asked is None or weak is not None:
+            raise InputError(NO_STRONG)
+        number = {name: k for k, name in enumerate(asked.names)}
+        a, b = (np.array([number[name] for name in read.texts(c)[asked.looked].tolist()]) for c in (model_a, model_b))
+        return pooled_board(asked.pooled, Pairs(a, b, len(number)), asked.names)
     ready = votes_ready(table, strong=strong, weak=weak, scale=scale)
     ready.refuse_pool(estimand)
     names, all_pairs = read_models(ready.table, model_a, model_b)

@@ -1,7 +1,7 @@
 """Quantiles of a table's strong rating, and how to spend for one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.result import Result
 from ratewise.errors import InputError, TableError
 from ratewise.learn.error_model import ErrorModel, fit_error
+from ratewise.questions.export_terms import NO_STRONG, Pooled, read_asked
 from ratewise.questions.goal import PlanGoal
 from ratewise.questions.people import made_ready, votes_in_words
 from ratewise.questions.pilot import PilotColumns, held_out_error, read_pilot
@@ -21,7 +22,7 @@ from ratewise.questions.plan import Plan, plan_mean
 from ratewise.questions.rated import Rate, Strong, TableColumns, read_rated, refuse_missing
 from ratewise.questions.regression import BAR, rounded
 from ratewise.questions.transfer import STRONG_BELOW, UNCERTAINTY, WEAK_BELOW, Derived
-from ratewise.tables import TableLike
+from ratewise.tables import TableLike, read_table
 from ratewise.tables.words import Positive, Scale, meaning_of
 
 
@@ -61,10 +62,22 @@ class Quantiles(Result):
         return [table, Sentence(rests, "quiet"), *noted(self.notes)]
 
 
+def pooled_quantile(pooled: Pooled, at: float) -> Quantiles:
+    """A quantile of a campaign's ratings from all rounds as one draw, as the campaign reports it."""
+    t, (items, told) = pooled.terms, pooled.came()
+    found = estimate_quantile(
+        items.weak, items.strong, items.rates, quantile=at, level=t.level_at, estimand=t.estimand,
+        pool_size=t.pool_size, clusters=items.clusters, bounds=(t.low, t.high),
+    )  # fmt: skip
+    if t.anytime:
+        found = replace(found, level=t.level, interval_method=f"anytime ({found.interval_method})")
+    return Quantiles((at,), (found,), told)
+
+
 def quantile_table(
     table: TableLike,
     *,
-    strong: Strong,
+    strong: Strong | None = None,
     at: Sequence[float] = (0.5,),
     weak: str | None = None,
     rate: Rate = None,
@@ -82,11 +95,17 @@ def quantile_table(
     `rate` is the column with the probability each row was drawn with, or one number for all rows; without it the rated
     rows are taken as a random draw. Without `weak` the strong ratings stand alone: from a draw at one rate for all.
     `bounds` are the ends of the scale, for quantiles near them. Ratings may be words, and `strong` several people's
-    columns, as for `estimate_table`: the quantiles are then those of the mean vote of an item.
+    columns, as for `estimate_table`: the quantiles are then those of the mean vote of an item. The export of a campaign
+    that was asked for a quantile needs no columns.
     """
     if not len(at):
         raise InputError("name at least one quantile, between 0 and 1")
     asked = tuple(share(q, name="quantile") for q in at)
+    if strong is None:
+        exported = read_asked(read_table(table), "quantile")
+        if exported is None or weak is not None or asked not in ((0.5,), (exported.at,)):
+            raise InputError(NO_STRONG)
+        return pooled_quantile(exported.pooled, exported.at)
     ready = made_ready(table, strong, weak, meaning_of(positive, scale))
     ready.refuse_pool(estimand)
     rated = read_rated(ready, TableColumns(strong, weak, rate, selected, clusters))

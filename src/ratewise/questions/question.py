@@ -14,13 +14,12 @@ from scipy import special
 
 from ratewise.core.bradley_terry import Pairs, centring
 from ratewise.core.checks import Floats
-from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.result import JsonRecord, Result
 from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison_layouts import compare_pooled
-from ratewise.questions.export_terms import Pooled, estimate_pooled
+from ratewise.questions.export_terms import Pooled, estimate_pooled, group_sizes
 from ratewise.questions.leaderboard import ELO, Leaderboard, pooled_board
-from ratewise.questions.quantiles import Quantiles
+from ratewise.questions.quantiles import pooled_quantile
 from ratewise.questions.slices import NO_GROUP, in_order, pooled_slices
 from ratewise.questions.votes import read_models
 from ratewise.tables import Table
@@ -140,23 +139,14 @@ class Question(JsonRecord):
     def answer(self, pooled: Pooled, place: Floats | None) -> Result:
         """The answers from all rounds as one draw, at the level that the pooled terms say."""
         t = pooled.terms
-        scale = 1.0 if t.pool_size is None or not self.sizes else t.pool_size / sum(self.sizes)
         if place is None:
-            return self._quantile(pooled) if self.kind == "quantile" else estimate_pooled(pooled)
+            return pooled_quantile(pooled, self.at) if self.kind == "quantile" else estimate_pooled(pooled)
         if self.kind == "leaderboard":
             return pooled_board(pooled, self.pairs(place), self.names)
-        sizes = {name: max(size * scale, 1.0) for name, size in zip(self.names, self.sizes, strict=True)}
+        sizes = group_sizes(self.names, self.sizes, t.pool_size)
         if self.kind == "slices":
             return pooled_slices(pooled, self.groups(place), self.columns[0], sizes)
         return compare_pooled(pooled, self.groups(place), sizes, str(self.baseline), pooled.items.clusters)
-
-    def _quantile(self, pooled: Pooled) -> Quantiles:
-        t, (items, told) = pooled.terms, pooled.came()
-        found = estimate_quantile(
-            items.weak, items.strong, items.rates, quantile=self.at, level=t.level_at, estimand=t.estimand,
-            pool_size=t.pool_size, clusters=items.clusters, bounds=(t.low, t.high),
-        )  # fmt: skip
-        return Quantiles((self.at,), (found,), told)
 
     # How much a rating moves each answer
 

@@ -34,7 +34,7 @@ from ratewise.questions.estimation import (
     with_text,
     without_second_line,
 )
-from ratewise.questions.export_terms import Pooled, estimate_pooled, single_draw, unseen_kinds
+from ratewise.questions.export_terms import Pooled, estimate_pooled, read_asked, single_draw, unseen_kinds
 from ratewise.questions.goal import spend_on
 from ratewise.questions.large import large_relation, read_in_files, read_whole
 from ratewise.questions.people import made_ready
@@ -217,7 +217,8 @@ def estimate_slices(
     they share clusters). `shrink`: values shrunk toward the overall mean by a normal model; their intervals hold on
     average over slices, not for each one of them.
 
-    A campaign's export needs no columns: its own prediction, rates and estimand are taken, as its report does.
+    A campaign's export needs no columns: its own prediction, rates and estimand are taken, as its report does. Of a
+    campaign that was asked for these very slices, so are its level and that the intervals hold all at once.
 
     Limiting cases: one slice is the whole; slices that differ by no more than chance shrink to one value.
     """
@@ -232,6 +233,9 @@ def estimate_slices(
     factor = 1.0  # of the variance
     if strong is None:
         table, relation = read_whole(table, relation), None
+        plain = weak is None and rate is None and not shrink and recalibrate == "none"
+        if plain and (exported := _exported(table, by)) is not None:
+            return exported
         terms = single_draw(table, weak, rate)
         weak, strong, rate = terms.weak[0], terms.strong, terms.rates[0]
         selected, clusters = terms.selected, terms.clusters
@@ -297,6 +301,12 @@ def _each(
             own = replace(how, pool_size=how.pool_size / rated.pool.rows * (part.items + others))
         found.append(_slice(name, part, own, recalibrate, fewest))
     return found, notes
+
+
+def _exported(table: Table, by: str) -> Slices | None:
+    """The slices of a campaign from its export, where it was asked for these."""
+    own = read_asked(table, "slices", (by,))
+    return None if own is None else pooled_slices(own.pooled, slice_names(table, by)[1][own.looked], by, own.sizes)
 
 
 def pooled_slices(pooled: Pooled, groups: Texts, by: str, sizes: Mapping[str, float]) -> Slices:
