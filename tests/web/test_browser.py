@@ -338,9 +338,12 @@ def test_no_name_comment_or_file_name_runs_in_the_browser(browser, begun):
             **dict.fromkeys(("value", "low", "high")),
         }
         found |= {
-            "name": hostile[0], "judge": list(hostile), "outlook": hostile[0], "columns": [hostile[1]],
+            **dict.fromkeys(("name", "goal", "says", "outlook", "currency"), hostile[0]),
+            "judge": list(hostile), "columns": [hostile[1]],
             "people": [{**one, "name": each, "told": [each], "in_hand": True} for each in hostile],
             "slices": [{**part, "name": each} for each in hostile],
+            "remarks": [{**dict.fromkeys(("id", "person", "comment", "rating"), each), "position": 1, "flagged": True,
+                         "texts": [{"name": each, "text": each}]} for each in hostile],
         }  # fmt: skip
         body = f"data: {json.dumps(found)}\n\n"
         boss.page.route("**/live/events", lambda route: route.fulfill(body=body, content_type="text/event-stream"))
@@ -406,3 +409,99 @@ def test_a_lease_is_renewed_while_the_page_is_open(browser, tmp_path):
         ann.page.on("request", lambda request: renewed.append(request.url) if "renew" in request.url else None)
         until(lambda: renewed, each=lambda: (ann.page.mouse.move(9, len(renewed) + 9), ann.page.wait_for_timeout(200)))
     assert Campaign.open(tmp_path / "c.toml").verify().differences == []
+
+
+def test_a_welcome_comes_once_and_holds_no_question(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        page, begin = ann.page, ann.page.locator("#begin")
+        expect(begin).to_be_focused()
+        for said in ("The answer solves the customer's problem.", "1 a question", "How to rate"):
+            expect(page.locator("#welcome")).to_contain_text(said)
+        assert ann.serious() == []
+        page.screenshot(path=SHOTS / "welcome.png")
+        ann.press("1", "s", "u")  # nothing to answer yet
+        assert service.labelling.store.in_hand() == set()
+        ann.press("Enter")
+        ann.has_done(0)
+        expect(page.locator("#answer")).to_be_visible()
+        page.reload()
+        expect(page.locator("#answer")).to_be_visible()
+        expect(page.locator("#welcome")).to_be_hidden()
+        (begun.spec.folder / "guide.md").write_text("Other guidelines")
+        page.reload()
+        expect(page.locator("#welcome")).to_contain_text("Other guidelines")
+        assert ann.complaints == []
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_last_answer_can_be_undone_where_nothing_is_left(browser, begun, ended):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann, desk = joined(browser, service, address, "ann"), service.labelling
+        last = ann.asked()
+        while (task := desk.next("ben")) is not None:
+            desk.answer("ben", task.key, 1)
+        ann.press("1", "Enter")
+        expect(ann.page.locator("#idle")).to_be_visible()
+        if ended:
+            desk.store.set_meta("ended", "stopped by hand")
+            expect(ann.page.locator("#idle")).to_contain_text("All done")
+        ann.page.locator("#undo-idle").click()
+        assert ann.asked() == last
+        expect(ann.page.get_by_role("radio", name="Yes")).to_be_checked()
+        assert ann.complaints == []
+
+
+def test_a_save_that_waits_can_be_seen(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann")
+        ann.asked()
+        expect(ann.page.locator("#saving")).to_be_hidden()
+        ann.context.set_offline(True)
+        ann.press("1", "Enter")
+        expect(ann.page.locator("#saving")).to_be_visible()
+        assert ann.serious() == []
+        ann.context.set_offline(False)
+        ann.has_done(1)
+        expect(ann.page.locator("#saving")).to_be_hidden()
+
+
+def test_a_second_tap_is_not_for_the_next_question(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        ann = joined(browser, service, address, "ann", **PHONE)
+        ann.asked()
+        ann.page.evaluate("""async () => {
+          const how = { detail: 1, bubbles: true, cancelable: true };
+          const tap = () => document.querySelector(".choice").dispatchEvent(new MouseEvent("click", how));
+          const shown = document.querySelector("#item").textContent;
+          tap();
+          while (document.querySelector("#item").textContent === shown) await new Promise((done) => setTimeout(done));
+          tap();
+        }""")
+        ann.has_done(1)
+        expect(ann.page.get_by_role("radio", name="Yes")).not_to_be_checked()
+        assert answers(service) == 1
+
+
+def test_flags_and_comments_are_worked_through_in_the_live_view(browser, begun):
+    with service_of(begun, run=False) as (service, board), served(service, board) as address:
+        desk, boss = service.labelling, joined(browser, service, address, "boss", admin=True)
+        expect(boss.page.locator("#remarks")).to_contain_text("Nobody has flagged")
+        desk.answer("ann", desk.next("ann").key, 1, comment="not so", flagged=True)
+        expect(boss.page.locator("#remarks")).to_contain_text("not so")
+        boss.page.get_by_text("The item").click()
+        expect(boss.page.locator("#remarks pre").first).to_contain_text("How do I cancel")
+        boss.page.get_by_role("checkbox").check()
+        desk.answer("ann", desk.next("ann").key, 1)
+        expect(boss.page.locator("#figures")).to_contain_text("2 of ")
+        expect(boss.page.locator("#remarks pre").first).to_be_visible()  # still open
+        assert boss.serious() == []
+        boss.page.reload()
+        expect(boss.page.get_by_role("checkbox")).to_be_checked()
+        boss.page.get_by_role("link", name="Report").click()
+        expect(boss.page.get_by_text("not so")).to_be_visible()
+        boss.page.goto(f"{address}/nowhere")
+        assert boss.serious() == []
+        boss.page.get_by_role("link", name="Go to the questions").click()
+        boss.asked()
+        assert boss.complaints == []

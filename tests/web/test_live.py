@@ -5,7 +5,7 @@ import json
 from ratewise.web import live
 
 from ..waiting import SECONDS
-from .making import served
+from .making import SHOW, served, service_of, write
 
 
 def test_admins_only(site):
@@ -23,12 +23,61 @@ def test_what_it_tells(site):
     assert found["estimate"] is None
     assert found["interval"] is None
     assert float(found["spend"]["spent"]) > 0
-    assert found["spend"]["budget"] == "30"
+    assert found["spend"]["budget"] == "30.00"
+    assert found["round"] == {"number": 1, "answered": 0, "asked": found["queue"]["open"]}
+    assert found["goal"] == ""  # a budget alone
     assert found["queue"]["open"] > 0
     desk = site.service.labelling
     while (task := desk.next("cid")) is not None:
         desk.answer("cid", task.key, 1 if "1" in task.item["question"] else 0, seconds=5.0)
-    assert boss.get("/api/v1/live").json()["people"][0]["answers"] == desk.done("cid")
+    found = boss.get("/api/v1/live").json()
+    assert found["people"][0]["answers"] == desk.done("cid")
+    assert found["round"]["answered"] == desk.done("cid") == found["round"]["asked"]
+    assert found["round"]["number"] == 1
+    assert "of work at this pace" in found["outlook"]
+
+
+def test_flags_and_comments_are_a_list_to_work_through(site):
+    desk, boss = site.service.labelling, site.visitor("boss", admin=True)
+    for comment, flagged in (("too long", False), ("", True), ("", False), ("wrong <b>", True)):
+        task = desk.next("cid")
+        desk.answer("cid", task.key, 1, comment=comment, flagged=flagged)
+    found = boss.get("/api/v1/live").json()["remarks"]
+    assert [(one["comment"], one["flagged"]) for one in found][2] == ("too long", False)  # flags first
+    assert {(one["comment"], one["flagged"]) for one in found} == {("", True), ("wrong <b>", True), ("too long", False)}
+    assert {(one["person"], one["rating"]) for one in found} == {("cid", "Yes")}
+    assert all(one["texts"][0]["text"].startswith("How do I cancel") for one in found)
+    report = boss.get("/report").text
+    assert "Flags and comments" in report
+    assert "wrong &lt;b&gt;" in report
+    desk.undo("cid")
+    assert len(boss.get("/api/v1/live").json()["remarks"]) == 2
+
+
+def test_the_goal_has_a_verdict(tmp_path):
+    campaign = write(tmp_path, more=SHOW, budget='1000"\nwithin = 0.2\n# "')
+    with service_of(campaign) as (service, board):
+        assert board.newest()[1]["goal"] == ""
+        desk = service.labelling
+        while True:
+            while (task := desk.next("cid")) is not None:
+                desk.answer("cid", task.key, 1 if "1" in task.item["question"] else 0)
+            if campaign.run(wait=False) != "waiting for answers":
+                break
+        found = board.newest()[1]
+        assert "points" in found["goal"]
+        low, high = found["interval"]
+        assert ("not reached" in found["goal"]) == (high - low > 0.4)
+
+
+def test_the_report_is_for_admins_and_runs_nothing(site):
+    assert site.visitor("ann").get("/report").status_code == 403
+    report = site.visitor("boss", admin=True).get("/report")
+    assert (report.status_code, "<!doctype html>" in report.text) == (200, True)
+    policy = report.headers["content-security-policy"]
+    assert "script" not in policy
+    assert "sandbox" in policy
+    assert "default-src 'none'" in policy
 
 
 def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
@@ -52,13 +101,12 @@ def test_after_a_round_there_is_an_interval_and_what_people_alone_say(begun):
     assert found["judge"]
     assert found["ended"]
     assert {one["column"] for one in found["slices"]} <= {"topic"}
-    assert "question" in found["columns"]
-    assert "id" not in found["columns"]
+    assert found["columns"] == ["topic"]  # no answers, ratings or ids; the model is the same everywhere
 
 
 def test_slices_by_any_column(site):
     boss = site.visitor("boss", admin=True)
-    assert boss.get("/api/v1/live", params={"slices": "model"}).json()["slices"] == []  # too few answers yet
+    assert boss.get("/api/v1/live", params={"slices": "topic"}).json()["slices"] == []  # too few answers yet
     assert boss.get("/api/v1/live", params={"slices": "no such"}).status_code == 404
 
 

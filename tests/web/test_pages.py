@@ -2,13 +2,17 @@
 
 import json
 import re
+import threading
+from contextlib import suppress
 
 import pytest
 
 from ratewise.errors import InputError
-from ratewise.web.service import Door
+from ratewise.web.server import Listening, serve
+from ratewise.web.service import Door, add_person
 
 from .making import Visitor, app_of, rows, service_of, write
+from .test_server import free_port
 
 
 def test_a_link_signs_in_until_it_is_taken_back(site):
@@ -166,3 +170,37 @@ def test_images_come_from_the_folder_only(pictured):
     for path in ("c.toml", "support.sqlite", "items.jsonl", "none.png", ".hidden.png", "link.png", "../outside.png",
                  "..%2foutside.png", "%2e%2e/outside.png", "%00.png", "a" * 5000 + ".png"):  # fmt: skip
         assert ann.get(f"/images/{path}").status_code in (400, 404), path
+
+
+def test_what_is_not_served_is_a_page_for_people_and_json_for_programs(site):
+    ann = site.visitor("ann")
+    for path, status, title in (("/nowhere", 404, "There is no such page"), ("/live", 403, "This page is not for you")):
+        page = ann.get(path, headers={"Accept": "text/html,*/*"})
+        assert (page.status_code, page.headers["content-type"].split(";")[0]) == (status, "text/html")
+        assert f"<h1>{title}</h1>" in page.text
+        assert 'href="/"' in page.text
+        assert ann.get(path).json().keys() == {"error"}
+    assert ann.get("/api/v1/nowhere", headers={"Accept": "text/html"}).json().keys() == {"error"}
+    report = site.stranger().get("/report", headers={"Accept": "text/html"})
+    assert (report.status_code, "You are not signed in" in report.text) == (401, True)
+
+
+def test_links_lead_where_the_campaign_was_served_last(begun):
+    assert add_person(begun, "ann", admin=False)["link"].startswith("http://127.0.0.1:8765/join/")
+    told, port = [], free_port()
+    stop = threading.Event()
+
+    def ready(url, _):
+        stop.set()
+        raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt):
+        serve(begun, Listening(port=port), ready=ready, say=told.append, runs=False)
+    assert stop.is_set()
+    assert add_person(begun, "ben", admin=False)["link"].startswith(f"http://127.0.0.1:{port}/join/")
+    assert add_person(begun, "cid", admin=False, url="https://x.example/")["link"].startswith("https://x.example/join/")
+    assert add_person(begun, "dan", admin=False)["link"].startswith("https://x.example/join/")
+    with suppress(KeyboardInterrupt):
+        serve(begun, Listening(port=port), ready=ready, say=told.append, runs=False)
+    assert [line.count("http") for line in told] == [2]  # from where, to where
+    assert begun.verify().differences == []

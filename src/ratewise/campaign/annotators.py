@@ -73,6 +73,31 @@ class AnnotatorAgreement:
     alpha_high: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What somebody said of an item beside the rating: a comment, a flag for others to look at, or both."""
+
+    id: str
+    position: int
+    person: str
+    value: float | None  # the rating; None: cannot tell
+    comment: str
+    flagged: bool
+
+
+def remarks_found(now: Snapshot) -> list[Remark]:
+    """All flags and comments of people's answers that stand, flags first."""
+    rows = [row for row in audit.walk(audit.answer_rows, now.store, now.facts.items) if row.flagged or row.note]
+    ids = {
+        at: str(one.id) for at in {row.position for row in rows} for one in audit.item_contents(now.store, at, at + 1)
+    }
+    found = [
+        Remark(ids[row.position], row.position, row.annotator, row.value, row.note or "", bool(row.flagged))
+        for row in rows
+    ]
+    return sorted(found, key=lambda one: not one.flagged)
+
+
 def tests_found(store: Store) -> dict[str, QualityResults]:
     """How everybody did who was trained or checked, by name."""
     by_name: dict[str, list[Any]] = defaultdict(list)

@@ -27,6 +27,8 @@ from ratewise.tables.table import no_column
 MOST_DIFFERENCES = 10
 _MOST_SLICES = 12  # of one column; more of them make no table
 _MOST_TO_READ = 100_000  # items whose columns are read unasked
+_ITEMS_FOR_COLUMNS = 1_000  # whose cells say whether a column makes slices
+_LONGEST_WORD = 60  # characters of a slice's name
 _TIMES = (1.5, 2.0, 4.0)
 
 
@@ -178,9 +180,22 @@ def slices(now: Snapshot, columns: Sequence[str] | None = None) -> tuple[Campaig
 
 
 def columns(now: Snapshot) -> list[str]:
-    """Columns that slices may be made of: all but the id."""
-    [row] = audit.item_contents(now.store, 0, 1)
-    return [name for name in json.loads(row.content) if name != (now.spec.items.id or "id")]
+    """Columns that slices may be made of: those with a few words that no rater reads or sees, and features."""
+    rows = audit.item_contents(now.store, 0, min(now.facts.items, _ITEMS_FOR_COLUMNS))
+    contents = [json.loads(row.content) for row in rows]
+    read = {column for rater in now.spec.raters for column in (*rater.reads, rater.price_column)}
+    items, start = now.spec.items, now.spec.start
+    read |= {items.id or "id", items.uncertainty, items.clusters}
+    read |= set() if start is None else {start.labels, start.drawn}
+    named = [name for name in contents[0] if name in items.features or name not in read]
+    return [name for name in named if _makes_slices([content.get(name) for content in contents])]
+
+
+def _makes_slices(cells: Sequence[object]) -> bool:
+    """Whether a column has at least two words, and no more than a table of slices shows."""
+    plain = all(isinstance(cell, str | bool | int | None) and len(str(cell)) <= _LONGEST_WORD for cell in cells)
+    words = {str(cell) for cell in cells}
+    return plain and 2 <= len(words) <= _MOST_SLICES
 
 
 def _slice(now: Snapshot, empty: CampaignSlice, pooled: Pooled, here: Mask, known: Floats) -> CampaignSlice:

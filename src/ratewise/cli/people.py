@@ -11,7 +11,6 @@ from ratewise.cli.options import argument, command, flag, option, refuse
 if TYPE_CHECKING:
     from ratewise.web.service import Service
 
-_URL = "http://127.0.0.1:8765"
 _MISSING = "the labelling page needs more packages; install them with: pip install 'ratewise[web]'"
 
 
@@ -64,9 +63,11 @@ def serve(
     name=argument("Whom to add or remove.", str | None, None),
     admin=flag("With add: may see the live view, too.", "--admin"),
     new_link=flag("With add: end the link that this person has, and make another.", "--new-link"),
-    url=option("With add: how browsers reach `ratewise serve`.", str, _URL),
+    url=option("With add: how browsers reach `ratewise serve`; if absent, where it was served last.", str | None, None),
 )
-def people(*, campaign: str, act: Act, name: str | None, admin: bool, new_link: bool, url: str, json: bool) -> None:
+def people(
+    *, campaign: str, act: Act, name: str | None, admin: bool, new_link: bool, url: str | None, json: bool
+) -> None:
     """Make the sign-in link of a person, list all people, or take a link back.
 
     The link is shown once and stored only as a hash. Ben and ben are one person.

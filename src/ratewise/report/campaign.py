@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from ratewise.campaign import findings
+from ratewise.campaign.annotators import remarks_found
 from ratewise.campaign.campaign import Campaign
 from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
@@ -82,6 +83,7 @@ def report(
         *_differences(now), *_rounds(now, truth), *_pictures(now), *_outlook(now),
         *_titled("What the labels say", [] if now.diagnosis is None else listed(now.diagnosis.words())),
         *_titled("People and agreement", [grid_of(words.PEOPLE, people), *listed(agreed)] if people else []),
+        *_remarks(now),
         *_titled("Notes", _notes(now)),
         Heading("How it was measured"), Bullets(words.method(now)),
         Heading("Missing labels", 3), Sentence(words.missing(now)),
@@ -300,6 +302,15 @@ def _whole(text: str) -> str:
     """A text as it is; of a very long one, how much is left out."""
     left = len(text) - _LONGEST
     return text if left <= 0 else f"{text[:_LONGEST]} … ({left:,} more characters)"
+
+
+def _remarks(now: Snapshot) -> list[Part]:
+    """What people flagged, and their comments."""
+    table = DataTable([Column("item", "name"), Column("person"), Column("flagged"), Column("rating")])
+    for one in remarks_found(now):
+        value = "cannot tell" if one.value is None else f"{one.value:g}"
+        table.add(one.id, one.person, "yes" if one.flagged else "", value, below=one.comment)
+    return _titled("Flags and comments", [table] if table.rows else [])
 
 
 def _outlook(now: Snapshot) -> list[Part]:

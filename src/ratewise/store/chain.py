@@ -30,7 +30,12 @@ from ratewise.store import schema as t
 from ratewise.store.queue import now
 
 BOOKKEEPING = ("workers", "leases", "sessions", "ratings.worker")  # tables and columns that are not recorded,
-PASSING = ("version", "leader", "leading")  # and facts: who works, has a question in hand or is signed in now
+PASSING = (
+    "version",
+    "leader",
+    "leading",
+    "address",
+)  # and facts: who works, where it is served, has a question in hand or is signed in now
 ITEMS_EACH = 100  # items that share a digest
 _OTHERWISE = ("items", "totals", "chain")  # recorded by digests, by what was added, and by being the record
 RECORDED = tuple(each for each in t.metadata.sorted_tables if each.name not in {*BOOKKEEPING, *_OTHERWISE})

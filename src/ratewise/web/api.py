@@ -68,12 +68,6 @@ def _post(service: Service, writer: Writer, act: Act) -> Callable[[Request], Awa
     return endpoint
 
 
-async def on_refused(_: Request, error: Exception) -> Response:
-    """A request that is not served."""
-    assert isinstance(error, RefusedError)
-    return error.response()
-
-
 async def on_outside(_: Request, error: Exception) -> Response:
     """The store is gone for a moment: the page keeps the answer and tries again."""
     assert isinstance(error, OutsideError | StoreError)

@@ -5,7 +5,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,17 +43,23 @@ def make_app(service: Service, board: LiveView | None = None) -> Starlette:
         routes=routes,
         middleware=[Middleware(SafeHeaders, door=service.door)],
         exception_handlers={
-            RefusedError: api.on_refused, HTTPException: _on_http,
+            RefusedError: _on_refused, HTTPException: _on_http,
             OutsideError: api.on_outside, StoreError: api.on_outside,
         },
     )  # fmt: skip
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    return pages.refused(request, error.status, error.reason)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = {404: "there is nothing at this address", 405: "this address takes another method"}
-    reason = words.get(error.status_code, error.detail)
-    return JSONResponse({"error": reason}, status_code=error.status_code, headers=error.headers)
+    response = pages.refused(request, error.status_code, words.get(error.status_code, error.detail))
+    response.headers.update(error.headers or {})
+    return response
 
 
 class SafeHeaders:
@@ -72,7 +78,7 @@ class SafeHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _ALWAYS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
                 headers["cache-control"] = "no-cache" if scope["path"].startswith(_STATIC) else "no-store"
                 if self.door.secure:
                     headers["strict-transport-security"] = "max-age=31536000"

@@ -2,28 +2,41 @@
 
 import asyncio
 import json
+import statistics
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.templating import Jinja2Templates
 
 from ratewise.campaign import findings
-from ratewise.campaign.annotators import people_found
+from ratewise.campaign.annotators import Annotator, people_found, remarks_found
+from ratewise.campaign.clients.respondents import CANNOT_TELL, choices_of, respondents
 from ratewise.campaign.estimates import LOOK_NOW
 from ratewise.campaign.findings import human_only, judge_and_people
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.core.estimate import Estimate
 from ratewise.questions.goal import within
-from ratewise.report.words import finding, story_points
-from ratewise.web.pages import HERE
+from ratewise.raters.people import PeopleSettings
+from ratewise.report.campaign import snapshot_page
+from ratewise.report.words import finding, story_points, verdict
+from ratewise.store import audit
+from ratewise.store.money import in_currency
+from ratewise.web.pages import TEMPLATES
 from ratewise.web.service import RefusedError, Service, session_of
 
+# The report is a file of its own: its style stands in it, and it runs nothing.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-top-navigation-by-user-activation"
+)
+_MOST_REMARKS = 200
+_LONGEST_TEXT = 2_000  # characters of an item beside its remark
 _EVERY = 1.0  # seconds between looks at whether anything has changed
 _Z = 1.959964
 _BEAT = 15  # looks without news after which the line is kept open by a comment
@@ -48,6 +61,11 @@ class LiveView:
                 self._found, self._seen = document(now), mark
             return f"{mark[0]} {mark[1]}", self._found
 
+    def report(self) -> str:
+        """The report of this moment, as a page."""
+        with self._lock:
+            return snapshot_page(self.look())
+
     def sliced(self, column: str) -> dict[str, Any]:
         """The newest look with the slices of this column; one that the items have not is refused."""
         _, found = self.newest()
@@ -65,7 +83,9 @@ def document(now: Snapshot) -> dict[str, Any]:
     held = now.store.in_hand()
     return {
         "name": status.name, "ended": status.ended, "running": now.is_running, "unit": _unit(now),
-        "spend": _spend(now), "estimate": _shown(status.lead),
+        "currency": now.spec.currency or "",
+        "spend": _spend(now), "round": _round(now), "goal": _verdict(now), "remarks": _remarks(now),
+        "estimate": _shown(status.lead),
         "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
         "says": None if status.lead is None else finding(now.spec, status.lead),
         "if_you_look": _shown(status.for_looks),
@@ -75,7 +95,8 @@ def document(now: Snapshot) -> dict[str, Any]:
             "pool": status.pool, "in_hand": len(held), "rounds": status.rounds,
         },
         "people": [asdict(one) | {"in_hand": one.name in held, "told": one.tests.words()} for one in people],
-        "agreement": asdict(together), "votes": list(status.votes), "judge": _judge(now), "outlook": _outlook(now),
+        "agreement": asdict(together), "votes": list(status.votes), "judge": _judge(now),
+        "outlook": _outlook(now, people),
         "history": _history(now), "slices": _slices(now), "columns": findings.columns(now),
     }  # fmt: skip
 
@@ -84,9 +105,53 @@ def _unit(now: Snapshot) -> str:
     return "percent" if now.spec.scale.kind in ("binary", "pairwise") else "rating"
 
 
-def _spend(now: Snapshot) -> dict[str, str | None]:
-    told = now.status.to_dict()
-    return {name: told[name] for name in ("spent", "reserved", "budget", "left")}
+def _spend(now: Snapshot) -> dict[str, str | float | None]:
+    """Amounts with two decimals and the currency of the TOML, and the share of the budget that is spent."""
+    status, currency = now.status, now.spec.currency
+    amounts = {name: getattr(status, name) for name in ("spent", "reserved", "budget", "left")}
+    share = None if status.budget is None else float(status.spent / status.budget)
+    told = {name: None if it is None else in_currency(f"{it:,.2f}", currency) for name, it in amounts.items()}
+    return {**told, "share": share}
+
+
+def _round(now: Snapshot) -> dict[str, int] | None:
+    """How far the round under way is, from its first answer on; None between rounds and at the end."""
+    status, state = now.status, now.state
+    if not state.opened or status.ended is not None:
+        return None
+    closed = int(np.count_nonzero(~np.isnan(state.history.looked.values[:, -1])))
+    answered = max(status.labels - closed, 0)
+    return {"number": status.rounds + len(state.opened), "answered": answered, "asked": answered + status.pending}
+
+
+def _verdict(now: Snapshot) -> str:
+    """Whether what the TOML asks for is reached; nothing where it asks for no precision, or before there is any."""
+    answers = now.status.answers
+    return verdict(now) if answers is None else " ".join(answers.verdict()) or answers.summary()
+
+
+def _remarks(now: Snapshot) -> list[dict[str, Any]]:
+    """Flags and comments with what their item says, to work through."""
+    read = respondents(now.spec, PeopleSettings)
+    out = []
+    for one in remarks_found(now)[:_MOST_REMARKS]:
+        [row] = audit.item_contents(now.store, one.position, one.position + 1)
+        shown = read[0].shown(json.loads(row.content)) if read else {}
+        texts = [{"name": name, "text": _plain(value)} for name, value in shown.items()]
+        out.append(asdict(one) | {"rating": _in_words(now, one.value), "texts": texts})
+    return out
+
+
+def _plain(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def _in_words(now: Snapshot, value: float | None) -> str:
+    """An answer as its button says it."""
+    if value is None:
+        return CANNOT_TELL
+    return next((word for word, number in choices_of(now.spec.scale) if number == value), f"{value:g}")
 
 
 def _numbers(found: Estimate | None, *names: str) -> dict[str, Any]:
@@ -115,12 +180,21 @@ def _judge(now: Snapshot) -> list[str]:
     return [*judge_and_people(now), *(() if found is None else found.words())]
 
 
-def _outlook(now: Snapshot) -> str:
+def _votes_each(now: Snapshot) -> int:
+    return next((each.rater.votes for each in respondents(now.spec, PeopleSettings)), 1)
+
+
+def _outlook(now: Snapshot, people: list[Annotator]) -> str:
     status, price, said = now.status, now.spec.strong.price, []
     if status.ended is not None:
         return ""
-    if status.left is not None and price:
-        said.append(f"the rest buys at most {int(status.left / price):,} more answers")
+    more = int(status.left / price) if status.left is not None and price else 0
+    if more:
+        said.append(f"the rest buys at most {more:,} more answers")
+    seconds = [one.seconds for one in people for _ in range(one.answers) if one.seconds]
+    if seconds:
+        hours = (status.pending + more) * statistics.median(seconds) * _votes_each(now) / 3600
+        said.append(f"about {f'{hours:.1f} hours' if hours >= 1 else f'{60 * hours:.0f} minutes'} of work at this pace")
     if status.expected_se is not None:
         said.append(f"at the end, about {within(_Z * status.expected_se, points=_unit(now) == 'percent')}")
     return "; ".join(said)
@@ -139,7 +213,6 @@ def _slices(now: Snapshot, columns: list[str] | None = None) -> list[dict[str, A
 
 def routes(service: Service, board: LiveView) -> list[Route]:
     """The page, its JSON, and the stream behind it; admins only."""
-    templates = Jinja2Templates(directory=HERE / "templates")
 
     def check(request: Request) -> None:
         if not session_of(request, service).admin:
@@ -152,7 +225,7 @@ def routes(service: Service, board: LiveView) -> list[Route]:
             if refused.status == 401:
                 return RedirectResponse("/", status_code=303)
             raise
-        return templates.TemplateResponse(request, "live.html", {"campaign": service.labelling.spec.name})
+        return TEMPLATES.TemplateResponse(request, "live.html", {"campaign": service.labelling.spec.name})
 
     def once(request: Request) -> Response:
         check(request)
@@ -164,8 +237,13 @@ def routes(service: Service, board: LiveView) -> list[Route]:
         stream = _stream(request, board, lambda: check(request))
         return StreamingResponse(stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
+    def report(request: Request) -> Response:
+        check(request)
+        return HTMLResponse(board.report(), headers={"content-security-policy": REPORT_POLICY})
+
     return [
         Route("/live", page, methods=["GET"]),
+        Route("/report", report, methods=["GET"]),
         Route("/api/v1/live", once, methods=["GET"]),
         Route("/api/v1/live/events", events, methods=["GET"]),
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from posixpath import normpath
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
@@ -19,6 +19,8 @@ from ratewise.web.markup import IMAGES, as_html, images_in
 from ratewise.web.service import COOKIE, RefusedError, Service, address_of, check_csrf, session_of
 
 HERE = Path(__file__).parent
+TEMPLATES = Jinja2Templates(directory=HERE / "templates")
+TEMPLATES.env.autoescape = True
 _LONGEST_TOKEN = 200
 
 
@@ -40,15 +42,13 @@ class Pages:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._looking = threading.Lock()
-        self.templates = Jinja2Templates(directory=HERE / "templates")
-        self.templates.env.autoescape = True
 
     def label(self, request: Request) -> Response:
         """The labelling page; who is not signed in is told how to."""
         try:
             session = session_of(request, self.service)
         except RefusedError as refused:
-            return self._told(request, refused.status, "You are not signed in", _OPEN_LINK)
+            return told(request, refused.status, "You are not signed in", _OPEN_LINK)
         desk = self.service.labelling
         guidelines, facts = desk.guidelines, _facts(desk.spec)
         words = {
@@ -56,7 +56,7 @@ class Pages:
             "guidelines": as_html(guidelines) if guidelines.strip() else "", "facts": facts,
             "version": sha256(f"{desk.spec.name} {facts} {guidelines}".encode("utf-8", "replace")).hexdigest()[:12],
         }  # fmt: skip
-        return self.templates.TemplateResponse(request, "label.html", words)
+        return TEMPLATES.TemplateResponse(request, "label.html", words)
 
     def join(self, request: Request) -> Response:
         """Sign in by a link, then go to the page without the secret in its address."""
@@ -66,9 +66,9 @@ class Pages:
         if secret is None:  # one that works is never kept waiting: it is too long to be guessed
             limiter, address = self.service.limiter, address_of(request, self.service)
             if not limiter.allows(address):
-                return self._told(request, 429, "Too many tries", "Wait a minute, then open your link again.")
+                return told(request, 429, "Too many tries", "Wait a minute, then open your link again.")
             limiter.failed(address)
-            return self._told(request, 404, "This link does not work", _OPEN_LINK)
+            return told(request, 404, "This link does not work", _OPEN_LINK)
         response = RedirectResponse(self._first_page(request, secret), status_code=303)
         response.set_cookie(
             COOKIE, secret, max_age=int(SESSION_SECONDS), httponly=True, samesite="lax",
@@ -107,9 +107,21 @@ class Pages:
             is_well = store.meta("ended") is not None or (store.running() and store.waits_for() is None)
         return PlainTextResponse("ok\n") if is_well else PlainTextResponse("nothing plans this campaign\n", 503)
 
-    def _told(self, request: Request, status: int, title: str, text: str) -> Response:
-        words = {"title": title, "text": text}
-        return self.templates.TemplateResponse(request, "told.html", words, status_code=status)
+
+def told(request: Request, status: int, title: str, text: str, *, home: bool = False) -> Response:
+    """A page that says one thing; with a way `home` to the questions."""
+    words = {"title": title, "text": text, "home": home}
+    return TEMPLATES.TemplateResponse(request, "told.html", words, status_code=status)
+
+
+def refused(request: Request, status: int, reason: str) -> Response:
+    """What is not served: a page for people who came by a link or typed an address, JSON for everybody else."""
+    if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/api/"):
+        return JSONResponse({"error": reason}, status_code=status)
+    if status == 401:
+        return told(request, status, "You are not signed in", _OPEN_LINK)
+    title = {403: "This page is not for you", 404: "There is no such page"}.get(status, "This did not work")
+    return told(request, status, title, f"{reason[:1].upper()}{reason[1:]}.", home=True)
 
 
 def _facts(spec: Spec) -> list[tuple[str, str]]:

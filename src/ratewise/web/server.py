@@ -20,9 +20,8 @@ from ratewise.store.accounts import Accounts
 from ratewise.web.app import make_app
 from ratewise.web.connections import SLOWEST, Connection, Listener, ProxiedConnection
 from ratewise.web.live import LiveView
-from ratewise.web.service import Door, Service
+from ratewise.web.service import ADDRESS, PORT, Door, Service, address_of_pages
 
-PORT = 8765
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128  # calls that wait to be taken
 _GRACE = 5  # seconds that requests under way have to finish
@@ -93,6 +92,11 @@ def serve(
         desk = held.enter_context(campaign.labelling())
         look = held.enter_context(campaign.watch())
         service = Service(desk, Accounts(desk.store), door)
+        before = address_of_pages(desk)
+        if listening.port:
+            desk.store.set_meta(ADDRESS, listening.url)
+        if before not in (None, listening.url) and any(person.active for person in service.accounts.list()):
+            say(f"ratewise: links that begin with {before} begin with {listening.url} now")
         board = LiveView(look)
         server = Server(make_app(service, board), listening, board.closing)
         stop = threading.Event()

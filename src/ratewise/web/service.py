@@ -26,6 +26,8 @@ from ratewise.store.desk import Desk
 _MOST_ADDRESSES = 10_000
 _LONGEST_NAME = 60
 COOKIE = "ratewise_session"
+PORT = 8765
+DEFAULT_URL = f"http://127.0.0.1:{PORT}"
 LARGEST_BODY = 64 * 1024
 _CALLER = "x-forwarded-for"
 
@@ -186,8 +188,21 @@ def address_of(request: HTTPConnection, service: Service) -> str:
 # Sign-in links: an admin makes them, and takes them back
 
 
-def add_person(campaign: Campaign, name: str, *, admin: bool, url: str, new_link: bool = False) -> dict[str, str]:
-    """{"name", "link"} of a person; one whose link works is refused, or gets another with `new_link`, which ends it."""
+ADDRESS = "address"  # of the pages, as a passing fact of the store
+
+
+def address_of_pages(desk: Labelling) -> str | None:
+    """How browsers reached the pages last, as far as anybody said so."""
+    return desk.store.meta(ADDRESS)
+
+
+def add_person(
+    campaign: Campaign, name: str, *, admin: bool, url: str | None = None, new_link: bool = False
+) -> dict[str, str]:
+    """{"name", "link"} of a person; one whose link works is refused, or gets another with `new_link`, which ends it.
+
+    Without a `url` the link leads where the campaign was served last.
+    """
     name = " ".join(name.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InputError(f"a person's name has 1 to {_LONGEST_NAME} printable characters; got {name[:80]!r}")
@@ -196,6 +211,9 @@ def add_person(campaign: Campaign, name: str, *, admin: bool, url: str, new_link
         token = (accounts.renew(name) if new_link else None) or accounts.add(name, admin=admin)
         found = accounts.find(name)
         name = name if found is None else found.name
+        if url is not None:
+            desk.store.set_meta(ADDRESS, url.rstrip("/"))
+        url = address_of_pages(desk) or DEFAULT_URL
     return {"name": name, "link": f"{url.rstrip('/')}/join/{token}"}
 
 
