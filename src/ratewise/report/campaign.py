@@ -308,8 +308,9 @@ def _remarks(now: Snapshot) -> list[Part]:
     """What people flagged, and their comments."""
     table = DataTable([Column("item", "name"), Column("person"), Column("flagged"), Column("rating")])
     for one in remarks_found(now):
-        value = "cannot tell" if one.value is None else f"{one.value:g}"
-        table.add(one.id, one.person, "yes" if one.flagged else "", value, below=one.comment)
+        value = "cannot tell" if one.value is None else words.strong_in_words(now.spec, one.value)
+        said = [("comment", one.comment)] if one.comment else []
+        table.add(one.id, one.person, "yes" if one.flagged else "", value, below=said)
     return _titled("Flags and comments", [table] if table.rows else [])
 
 
