@@ -76,10 +76,10 @@ def test_a_person_labels_with_the_keyboard_undoes_and_reloads(browser, begun):
 def test_double_clicks_and_two_tabs_count_once(browser, begun):
     with service_of(begun, run=False) as (service, board), served(service, board) as address:
         ann = joined(browser, service, address, "ann")
+        ann.asked()
         other = ann.context.new_page()
         other.goto(address)
         expect(other.locator("#answer")).to_be_visible()
-        ann.asked()
         ann.page.get_by_text("Yes", exact=True).click()
         ann.page.locator("#save").dblclick()
         ann.has_done(1)
