@@ -24,6 +24,7 @@ help:
 	@echo "make tables  every method on ten real tables, for docs/simulations.md (some minutes)"
 	@echo "make bench   how fast and how good, side by side with others"
 	@echo "make docs    the documentation as a static site in site/"
+	@echo "make pictures  the screenshots of the README and the home page, from a campaign that is run for them"
 	@echo "make dist    the release in dist/, the same bytes wherever it is built"
 
 $(VENV)/.made:
@@ -115,6 +116,9 @@ docs: $(VENV)/.dev
 dist: $(VENV)/.dev
 	rm -rf dist
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build
+
+pictures: $(VENV)/.dev
+	$(BIN)/python docs/make_pictures.py
 
 clean:
 	rm -rf $(VENV) build/oldest build/newest build/lock dist site ratewise-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,38 +1,54 @@
-"""Write docs/reference.md from the public names' docstrings, so that it is never out of date (a test compares)."""
+"""Write docs/reference/: a page for each group of public names, from their docstrings (a test compares them)."""
 
 import ast
 import dataclasses
 import inspect
 import pathlib
-import sys
 import textwrap
+from collections import Counter
 from typing import Any
 
-PAGE = pathlib.Path(__file__).with_name("reference.md")
+FOLDER = pathlib.Path(__file__).with_name("reference")
 INTRODUCTION = """# Python
 
 Made from the docstrings by `make docs`. All names are in `ratewise`: `import ratewise as rw`. Results print in words,
 are a table in notebooks, and give their numbers as `to_dict()`, as `to_frame()` for pandas, Polars or PyArrow, and as
 `to_markdown()`.
 An answer is about the population (`estimand`) unless you say otherwise; campaigns, which hold their whole pool, are
-about the pool ([why](decisions/0008-public-interface.md)). The ends of an interval are
+about the pool ([why](../decisions/0008-public-interface.md)). The ends of an interval are
 `low` and `high`, and `interval_kind` names its kind (score, t, normal, bootstrap, anytime).
 """
 
 
-def page() -> str:
-    """The whole page."""
+TITLES = {
+    "plan": "Plans and policies", "draw": "Draws and sheets", "estimate": "Estimates",
+    "compare": "Comparisons and gates", "leaderboard": "Leaderboards", "campaign": "Campaigns",
+    "simulate": "Simulations", "raters": "Raters",
+    "models": "Models of ratings and errors", "formulas": "Formulas", "tables": "Tables", "pictures": "Pictures",
+    "errors": "Errors",
+}  # fmt: skip
+
+
+def pages() -> dict[str, str]:
+    """The text of each file in the folder, by its name."""
     import ratewise
 
-    parts = [INTRODUCTION]
-    for title, names in ratewise._GROUPS.items():
-        parts.append(f"## {title}\n")
-        parts += [_entry(name, getattr(ratewise, name)) for name in sorted(names, key=str.lower)]
-    return "\n".join(parts)
+    index, out = [INTRODUCTION], {}
+    for group, names in ratewise._GROUPS.items():
+        title, sorted_names = TITLES[group], sorted(names, key=str.lower)
+        told, seen = [], Counter[str]()
+        for name in sorted_names:
+            anchor = f"{name.lower()}_{seen[name.lower()]}" if seen[name.lower()] else name.lower()  # plan, then Plan
+            seen[name.lower()] += 1
+            told.append(f"- [`{name}`]({group}.md#{anchor}): {_first_line(getattr(ratewise, name))}\n")
+        index.append(f"## {title}\n\n{''.join(told)}")
+        entries = "\n".join(_entry(name, getattr(ratewise, name)) for name in sorted_names)
+        out[f"{group}.md"] = f"# {title}\n\n{entries}"
+    return {"index.md": "\n".join(index)} | out
 
 
 def _entry(name: str, thing: Any) -> str:
-    lines = [f"### {name}\n", f"```py\n{_signature(name, thing)}\n```\n", _text(thing)]
+    lines = [f"## {name}\n", f"```py\n{_signature(name, thing)}\n```\n", _text(thing)]
     if dataclasses.is_dataclass(thing):
         fields = [field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")]
         lines.append("Fields: " + ", ".join(f"`{field}`" for field in fields) + ".\n" if fields else "")
@@ -109,5 +125,6 @@ def _first_line(function: Any) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"wrote {PAGE.name}", file=sys.stderr)
+    from make_cli_page import write
+
+    write(FOLDER, pages())
