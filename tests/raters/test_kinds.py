@@ -5,12 +5,15 @@ import asyncio
 import pytest
 
 from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.clients.respondents import respondents
+from ratewise.campaign.engine import FETCHED
 from ratewise.campaign.spec.read import spec_of
 from ratewise.errors import InputError, SpecError
 from ratewise.raters.keys import Text, key, keys_of
 from ratewise.raters.kind import RaterPlace, RaterSpec, batch
 from ratewise.raters.kinds import KINDS, rater_keys
 from ratewise.raters.protocol import Answer, Question
+from ratewise.store.desk import Desk, Vote
 
 TOML = """\
 seed = 1
@@ -99,6 +102,39 @@ def test_the_columns_it_reads_must_be_there_and_what_is_fixed_stays(campaign):
     Campaign.open(campaign('of = "answer"')).run()
     with pytest.raises(InputError, match="the ratings so far are of the old column"):
         Campaign.open(campaign('of = "other"'))
+
+
+class LetterSettings(RaterSpec):
+    to: Text = key(..., "whom to write to", must_be="an address", example='"ann@example.org"')
+
+
+def test_a_new_kind_that_answers_later_is_a_record_and_an_exchange(campaign, monkeypatch):
+    letters, back = [], {}
+
+    def exchange(spec, store):
+        """Write to people about what is open, and settle what they have written back."""
+        desk, taken = Desk(store), 0
+        for each in respondents(spec, LetterSettings):
+            for claim in desk.open(each.step):
+                if claim.id in back:
+                    each.settle(desk, claim, Vote(each.rater.to, each.value(back[claim.id])))
+                    taken += 1
+                else:
+                    letters.append((each.rater.to, claim.id))
+            left = len(desk.open(each.step))
+        return taken, f"waiting for {left} letters" if left else ""
+
+    monkeypatch.setitem(KINDS, "letter", LetterSettings)
+    monkeypatch.setitem(FETCHED, LetterSettings, exchange)
+    path = campaign('to = "ann@example.org"')
+    path.write_text(path.read_text().replace('"length"', '"letter"'))
+    opened = Campaign.open(path)
+    assert opened.run() == "waiting for 6 letters"
+    assert {person for person, _ in letters} == {"ann@example.org"}
+    back |= {item: 7 for _, item in letters}
+    assert opened.run() == "the budget is spent"
+    assert (opened.status().labels, opened.estimate().value) == (6, 7.0)
+    assert opened.verify().passed
 
 
 def test_a_kind_asks_little_unless_it_says_more():

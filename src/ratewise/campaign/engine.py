@@ -14,12 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from ratewise.campaign import planner as p
 from ratewise.campaign.clients.callers import CallerClient
 from ratewise.campaign.clients.patience import PATIENCE, Patience
-from ratewise.campaign.clients.sheets import exchange_sheets, sheet_steps
+from ratewise.campaign.clients.respondents import respondents
+from ratewise.campaign.clients.sheets import exchange_sheets
 from ratewise.campaign.head import keep_head
 from ratewise.campaign.learner import keep, refit_of, texts_of
 from ratewise.campaign.log import Reader
@@ -28,6 +30,8 @@ from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import OutsideError, StoreError
 from ratewise.learn.cross_fit import Trainer
 from ratewise.raters.calling import Caller
+from ratewise.raters.kind import RaterSpec
+from ratewise.raters.sheet import SheetSettings
 from ratewise.store.store import Store
 from ratewise.store.unsaved import Unsaved
 
@@ -49,6 +53,11 @@ _LONGEST_POLL = 1.0  # where others may take hours
 _PLAN_EVERY = 0.5  # seconds after which the planner looks again while calls are under way
 _HEAD_EVERY = 0.25  # seconds between looks at the record's head
 _IDLE = 60  # looks after which there must be something to do, where nobody else is at work
+
+
+FETCHED: dict[type[RaterSpec], Callable[[Spec, Store], tuple[int, str]]] = {SheetSettings: exchange_sheets}
+"""Kinds of raters to whom a run itself sends questions, and whose answers it fetches: how many came, and what is waited
+for in words, empty where nothing is."""
 
 
 @dataclass(slots=True, eq=False)
@@ -130,15 +139,18 @@ class Engine:
         return Paused.STOPPED if self.stop.is_set() else reason or await self._for_answers(patiently)
 
     async def _for_answers(self, patiently: Patience) -> str | None:
-        """Read sheets, or rest while others answer; the reason where the run ends without them."""
-        taken, in_sheets = 0, ""  # answers, and what is waited for
-        if bool(sheet_steps(self.spec)) and await patiently(self.store.leads):
-            taken, in_sheets = await patiently(lambda: exchange_sheets(self.spec, self.store))
+        """Fetch answers, or rest while others answer; the reason where the run ends without them."""
+        taken, awaited = 0, list[str]()
+        kinds = [kind for kind in FETCHED if respondents(self.spec, kind)]
+        if bool(kinds) and await patiently(self.store.leads):
+            for kind in kinds:
+                more, words = await patiently(partial(FETCHED[kind], self.spec, self.store))
+                taken, awaited = taken + more, [*awaited, *filter(None, [words])]
         if taken:
             return None
         waiting = await patiently(self._for_others)
-        if in_sheets and not (waiting and self.wait):
-            return in_sheets
+        if awaited and not (waiting and self.wait):
+            return "; ".join(awaited)
         if waiting and not self.wait:
             return Paused.WAITING
         self._idle += 1
@@ -150,7 +162,7 @@ class Engine:
 
     def _for_others(self) -> bool:
         """Whether the rest is with others: people, other processes, or whoever plans."""
-        known = {*self.client.callers, *sheet_steps(self.spec)}
+        known = {*self.client.callers, *(each.step for kind in FETCHED for each in respondents(self.spec, kind))}
         elsewhere = [step for step in self.spec.steps if step not in known]
         if self.store.open_elsewhere(self.client.worker, elsewhere):
             self._alone = 0

@@ -51,11 +51,6 @@ class Sheet:
         return plain_cells(read_table(self.path, name=self.file))
 
 
-def sheet_steps(spec: Spec) -> list[int]:
-    """Numbers of the steps whose rater answers in sheets."""
-    return [each.step for each in respondents(spec, SheetSettings)]
-
-
 def exchange_sheets(spec: Spec, store: Store) -> tuple[int, str]:
     """Take the answers of the sheets there are, and write another one for what is asked in none of them.
 
@@ -65,10 +60,11 @@ def exchange_sheets(spec: Spec, store: Store) -> tuple[int, str]:
     desk = Desk(store)
     found = [Sheet(spec.folder, file, step, tuple(ids)) for file, step, ids in json.loads(store.meta(_META) or "[]")]
     taken = sum(_take(desk, spec, sheet) for sheet in found if sheet.is_there())
-    for each in respondents(spec, SheetSettings):
+    asked = respondents(spec, SheetSettings)
+    for each in asked:
         found = _write(desk, each, found)
     where = {(sheet.step, item): sheet.file for sheet in found for item in sheet.ids}  # the last file that asks it
-    still_open = Counter(where[step, claim.id] for step in sheet_steps(spec) for claim in desk.open(step))
+    still_open = Counter(where[each.step, claim.id] for each in asked for claim in desk.open(each.step))
     count = still_open.total()
     answers = f"{count:,} answer{'' if count == 1 else 's'}"
     return taken, f"waiting for {answers} in {' and '.join(still_open)}" if count else ""
