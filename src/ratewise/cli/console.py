@@ -116,6 +116,8 @@ def write_report(found: Any, path: str, *, table: str) -> None:
 
 def check_outputs(picture: str | None, report: str | None) -> None:
     """Refuse a picture or a report that cannot be written, before anything is read."""
+    if picture is None and report is None:
+        return
     from ratewise.report.page import check_report
     from ratewise.report.pictures import check_ending
     from ratewise.tables.write import check_folder

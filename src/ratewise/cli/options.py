@@ -63,7 +63,7 @@ def command(names: str, **own: Option) -> Callable[[Callable[..., Any]], Callabl
 
         def run(**typed: Any) -> None:
             json, picture, report = typed["json"], typed.get("picture"), typed.get("report")
-            with one_line_errors(), texts_told(quiet=json) if "text" in options else nullcontext():
+            with one_line_errors(), texts_told(quiet=json) if typed.get("text") else nullcontext():
                 check_outputs(picture, report)
                 found = function(**_for_the_library(typed, options, wanted))
                 if not isinstance(found, int | None):

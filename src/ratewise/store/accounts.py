@@ -4,7 +4,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -37,12 +36,11 @@ class Session(NamedTuple):
     csrf: str
 
 
-@dataclass(frozen=True, slots=True)
 class Accounts:
     """Links that people sign in with, and their sessions."""
 
-    store: Store
-    clock: Callable[[], float] = time.time
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.clock = store, clock
 
     def add(self, name: str, *, admin: bool = False) -> str:
         """A link's secret for a person who has none; one who had a link before keeps the spelling of their name."""

@@ -160,12 +160,11 @@ class Handouts:
 Choose = Callable[[Handouts], NextCheck | None]
 
 
-@dataclass(frozen=True, slots=True)
 class Desk:
     """Where people get questions and hand in answers."""
 
-    store: Store
-    clock: Callable[[], float] = time.time
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.clock = store, clock
 
     @contextmanager
     def _turn(self) -> Iterator[sa.Connection]:

@@ -141,8 +141,12 @@ class Store:
             raise
 
     def damage(self) -> list[str]:
+        return self._ask(self.database.damage)
+
+    def _ask(self, question: Callable[_P, _Found], *args: _P.args, **values: _P.kwargs) -> _Found:
+        """What the database says of itself."""
         with told(self.database.shown):
-            return self.database.damage()
+            return question(*args, **values)
 
     def exists(self) -> bool:
         """Whether the campaign has begun."""
@@ -213,8 +217,7 @@ class Store:
 
     def enter(self) -> None:
         """Begin to plan; refused where another process plans and only one may."""
-        with told(self.database.shown):
-            self.database.join()
+        self._ask(self.database.join)
         # A lock file may be deleted, but the process that plans is in the store as well.
         if not self.database.shared and self.exists() and is_alive(self.meta(LEADER)):
             self.database.leave()
@@ -233,22 +236,18 @@ class Store:
             )
             if planning and not self.database.shared:
                 sql.set_meta(connection, LEADER, this_process())
-        with told(self.database.shown):
-            self.database.hold(number)
+        self._ask(self.database.hold, number)
         return number
 
     def leads(self) -> bool:
-        with told(self.database.shown):
-            return self.database.lead()
+        return self._ask(self.database.lead)
 
     def running(self) -> bool:
-        with told(self.database.shown):
-            return self.database.running()
+        return self._ask(self.database.running)
 
     def waits_for(self) -> str | None:
         """The process that plans, in words, where it shows no sign of life."""
-        with told(self.database.shown):
-            return self.database.silent_leader()
+        return self._ask(self.database.silent_leader)
 
     def leave(self, worker: int) -> None:
         """Leave; claimed questions are free for others."""
@@ -265,8 +264,7 @@ class Store:
     def dead(self, worker: int) -> list[int]:
         """Others that had questions in hand when they died."""
         others = [n for n in self.read(q.AT_WORK.column) if n != worker]
-        with told(self.database.shown):
-            return self.database.dead(others) if others else []
+        return self._ask(self.database.dead, others) if others else []
 
     def in_hands_of(self, workers: Sequence[int]) -> list[Claim]:
         """Questions of these workers: perhaps asked, not answered."""

@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,11 @@ _MOST = 4_000_000  # bytes set aside in all
 Read = Callable[[Mapping[str, Any]], Outcome]  # of a line; a ValueError says what is wrong with it
 
 
-@dataclass(frozen=True, slots=True)
 class Unsaved:
     """One file, which holds something only in need; each line names the campaign that it belongs to."""
 
-    path: Path
-    campaign: str = ""
+    def __init__(self, path: Path, campaign: str = "") -> None:
+        self.path, self.campaign = path, campaign
 
     @property
     def aside(self) -> Path:
