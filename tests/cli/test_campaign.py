@@ -182,7 +182,7 @@ def test_report_is_one_page_that_loads_nothing(run, toml, played):
     done = run("report", toml, "-o", "r.html", "--json")
     assert done.document["estimate"] == status["result"]
     page = Path("r.html").read_text(encoding="utf-8")
-    assert f"{status['result']['value']:.4f}" in page
+    assert f"{100 * status['result']['value']:.1f}" in page
     assert "Round by round" in page
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(

@@ -5,7 +5,6 @@ whole or not at all, with the tokens that were billed for it: a run that was kil
 nothing is paid for or counted twice.
 """
 
-import asyncio
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -94,6 +93,8 @@ class Embedder:
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """The vectors in the order of the texts."""
         if self.learner.base_url is not None:
+            import asyncio
+
             return asyncio.run(self._asked(texts))
         if self._model is None:
             self._model = _loaded(self.learner.model or "")
