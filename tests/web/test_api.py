@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import escape
 
+from ratewise.campaign.campaign import Campaign
 from ratewise.store.desk import name_key
 
 from .attacks import NAMES as NAMES_OF_ATTACKERS
@@ -242,3 +243,12 @@ def test_names_of_people_are_text_on_their_page(site):
         page = site.visitor(name).get("/").text
         assert str(escape(name)) in page
         assert name not in page or name == html.escape(name)
+
+
+def test_the_claim_is_what_a_yes_means_where_no_criterion_is_given(tmp_path):
+    campaign = write(tmp_path, more='show = ["question", "answer"]')
+    toml = tmp_path / "c.toml"
+    toml.write_text('claim = "The answer is right"\n' + toml.read_text())
+    with service_of(Campaign.open(campaign.spec.path)) as (service, board):
+        task = Visitor(app_of(service, board), service.accounts.add("ann")).post("/api/v1/next").json()
+        assert task["criterion"] == "The answer is right"

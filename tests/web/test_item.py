@@ -216,14 +216,17 @@ def test_the_shortest_list_of_differences(shown):
 @pytest.mark.parametrize("kind", ["binary", "likert", "score", "pairwise"])
 def test_the_answer_takes_little_of_a_phone_and_one_tap(shown, kind):
     more = 'show = ["question"]\na = "left"\nb = "right"' if kind == "pairwise" else SHOW
+    more += '\nends = ["not at all", "fully"]' if kind == "score" else ""
     rating = {"likert": "low = 1\nhigh = 7", "score": "low = 0\nhigh = 100"}.get(kind, "")
     ann = shown("x", kind=kind, more=more, rating=rating, **LOOKS["phone"])
     ann.page.screenshot(path=SHOTS / f"phone-{kind}.png")
     assert ann.page.locator("#answer").bounding_box()["height"] <= 0.3 * 667
     assert ann.page.locator("legend").inner_text()
+    if kind == "likert":
+        expect(ann.page.locator(".ends")).to_contain_text("7 = highest")
     assert ann.serious() == []
     if kind == "score":
-        expect(ann.page.locator(".ends")).to_contain_text("100 = highest")
+        expect(ann.page.locator(".ends")).to_contain_text("100 = fully")
         ann.page.locator("#number").fill("50")
         ann.page.locator("#save").tap()
     else:

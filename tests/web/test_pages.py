@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError
 from ratewise.web.server import Listening, serve
 from ratewise.web.service import Door, add_person
@@ -163,6 +164,20 @@ def test_images_are_those_of_the_items_that_one_is_shown(pictured):
     ann.post("/api/v1/undo")
     assert seen() == expected
     assert nobody.get("/images/guide.png").status_code == 401
+
+
+def test_images_may_lie_beside_the_table(tmp_path):
+    campaign = write(tmp_path, items=[{**row, "answer": "![a](a.png) ![b](b.png)"} for row in rows()])
+    (tmp_path / "data").mkdir()
+    (tmp_path / "items.jsonl").rename(tmp_path / "data" / "items.jsonl")
+    toml = tmp_path / "c.toml"
+    toml.write_text(toml.read_text().replace("items.jsonl", "data/items.jsonl"))
+    for path in ("data/a.png", "b.png", "data/c.png"):
+        (tmp_path / path).write_bytes(b"\x89PNG " + path.encode())
+    with service_of(Campaign.open(campaign.spec.path)) as (service, board):
+        ann = Visitor(app_of(service, board), service.accounts.add("ann"))
+        ann.post("/api/v1/next")
+        assert [ann.get(f"/images/{name}.png").status_code for name in "abc"] == [200, 200, 404]
 
 
 def test_images_come_from_the_folder_only(pictured):

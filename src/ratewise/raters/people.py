@@ -43,6 +43,10 @@ class PeopleSettings(RaterSpec):
     criterion: Text | None = key(
         None, "what is judged, above the buttons", must_be="what is judged, in a sentence", example='"It is correct."'
     )
+    ends: Texts = key(
+        (), "words for the lowest and the highest rating", must_be='two short texts, such as ["not at all", "fully"]',
+        example='["not at all", "fully"]',
+    )  # fmt: skip
     per_hour: Money | None = key(
         None, "pay for an hour of answering, idle pauses cut; price may be left out", gt=0, lt=_DEAREST_HOUR,
         must_be='an amount above 0 as text, such as "30"', example='"30"', fixed=_OLD_COST,
@@ -110,6 +114,8 @@ class PeopleSettings(RaterSpec):
     def check(self, folder: str) -> str:
         if (self.a is None) != (self.b is None):
             return 'a and b go together; name both columns, as in a = "answer_a" and b = "answer_b"'
+        if len(self.ends) not in (0, 2):
+            return 'ends are two words, for the lowest and the highest rating, as in ends = ["not at all", "fully"]'
         if self.per_hour is not None and self.most_seconds < self.answer_seconds:
             return (
                 "most_seconds must be at least answer_seconds: the most that is paid of an answer, and what is expected"

@@ -92,9 +92,10 @@ class Pages:
         return response
 
     def image(self, request: Request) -> Response:
-        """An image of the campaign's folder that a text shown to this person names; nothing else of it."""
+        """An image of the campaign's or the table's folder that a text shown to this person names; nothing else."""
         session, path = session_of(request, self.service), request.path_params["path"]
-        found = _image(self.service.folder, path)
+        folders = (self.service.folder, self.service.labelling.spec.table_path.parent)
+        found = next(filter(None, (_image(folder, path) for folder in folders)), None)
         shown = self.service.labelling.shown(session.name)
         if found is None or not any(normpath(path) in images_in(text) for text in shown):
             raise RefusedError(404, "there is no such image")

@@ -37,6 +37,7 @@ TAKEN = [
     ("level", 0.9, "level from 0.95 to 0.9"),
     ("currency", "USD", 'currency from none to "USD"'),
     ("claim", "It is right", 'claim from none to "It is right"'),
+    ("raters.crowd.ends", ["bad", "good"], 'raters.crowd.ends from [] to ["bad", "good"]'),
     ("raters.crowd.guidelines", "rules.md", 'raters.crowd.guidelines from none to "rules.md"'),
     ("goal.budget", "300", "goal.budget from 200 to 300"),
     ("goal.budget", "100.5", "goal.budget from 200 to 100.5"),

@@ -428,7 +428,10 @@ def _task(each: Respondent, key: str, item: Mapping[str, Any], until: float, sid
     ends: dict[str, Any] = {"low": scale.low, "high": scale.high}
     if scale.words:
         ends["words"] = dict(scale.words)
-    return Task(key, rater.name, item, scale.kind, ends, until, sides is not None, rater.lease, rater.criterion or "")
+    if rater.ends:
+        ends["ends"] = list(rater.ends)
+    claim = rater.criterion or (each.spec.claim if scale.kind == "binary" else None) or ""
+    return Task(key, rater.name, item, scale.kind, ends, until, sides is not None, rater.lease, claim)
 
 
 def _terms(each: Respondent, person: str) -> LeaseTerms:
