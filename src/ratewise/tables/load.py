@@ -265,7 +265,7 @@ def load_file(path: str, name: str | None = None, kind: Kind | None = None) -> T
 def loaded(path: str, kind: Kind, name: str, folder: Folder) -> Table:
     """The table of a file that is unpacked already, under a path that DuckDB takes literally."""
     if kind == "Parquet":
-        return refuse_bomb(relation_of_files([path], name, folder), whole=True).table()
+        return refuse_bomb(relation_of_files([path], name, folder)).table()
     own = Own()
     with _telling(name, kind, path), own.cursor() as cursor:
         names = LOADERS[kind](cursor, [path], name, keep=True)
@@ -280,7 +280,7 @@ def staged(kind: Kind, paths: list[str], name: str, folder: Folder, shown: Seque
     call each.
     """
     if kind == "Parquet":
-        return refuse_bomb(relation_of_files(paths, name, folder, shown=shown), whole=False)
+        return refuse_bomb(relation_of_files(paths, name, folder, shown=shown))
     groups = _groups(kind, paths, name, shown)
     targets = [folder / f"part-{number}" for number in range(len(groups))]
     names = []

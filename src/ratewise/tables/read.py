@@ -93,7 +93,7 @@ def opened_file(path: str, *, format: str | None = None, name: str | None = None
     if path != "-":
         found = None if kind is not None else adapted(path, format, name=name)
         if found is None and format is None and os.path.isdir(path) and files_among(path):
-            return in_memory(refuse_bomb(_over_files(path, name, staged), whole=True))
+            return in_memory(refuse_bomb(_over_files(path, name, staged)))
         return load_file(path, name, kind) if found is None else found
     name = name or _STANDARD_INPUT
     folder = Folder()

@@ -53,20 +53,20 @@ def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-_ANY_VALUES, _VALUES = 50_000_000, 100  # values that any files may hold to be read whole, and larger ones for a byte
+_ANY_ROWS, _ANY_VALUES, _EACH = 5_000_000, 50_000_000, 100  # that any files may hold, and larger ones for each byte
 _SMALL, _ANY_TEXT = 16 * 2**20, 2**30  # bytes of files whose texts are measured, and of the texts that they may hold
 
 
-def refuse_bomb(relation: "Relation", *, whole: bool) -> "Relation":
+def refuse_bomb(relation: "Relation") -> "Relation":
     """The relation, unless its small files say that they hold what no table does: they would fill the memory.
 
-    A column of one value takes no room in Parquet, however many rows it has. Only a table that is read `whole` takes
-    memory by its rows; a long text is in memory for every row of a batch.
+    A column of one value takes no room in Parquet, however many rows it has; a long text is in memory for every row of
+    a batch.
     """
-    size, values = sum(os.path.getsize(part.path) for part in relation.parts), relation.count() * len(relation.columns)
-    many = f"{relation.count():,} rows × {len(relation.columns):,} columns"
+    size, rows, columns = sum(os.path.getsize(part.path) for part in relation.parts), relation.count(), relation.columns
+    many = f"{rows:,} rows × {len(columns):,} column{'s' * (len(columns) != 1)}"
     texts = [number for number, kind in enumerate(relation.kinds) if kind in ("VARCHAR", "BLOB")]
-    if not whole or values <= max(_ANY_VALUES, _VALUES * size):
+    if rows <= max(_ANY_ROWS, _EACH * size) and rows * len(columns) <= max(_ANY_VALUES, _EACH * size):
         if not texts or size > _SMALL:
             return relation
         each = " + ".join(f"coalesce(sum(strlen(CAST(c{number} AS VARCHAR))), 0)" for number in texts)
