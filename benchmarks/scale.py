@@ -69,7 +69,7 @@ def copy_with_md5(folder: str) -> None:
 
 
 def draw(folder: str) -> None:
-    from ratewise.questions.draw_pool import draw_file
+    from ratewise.questions.drawing import draw_file
     from ratewise.questions.transfer import load_transfer
 
     draw_file(f"{folder}/pool", load_transfer(f"{folder}/plan.json"), f"{folder}/drawn/", seed=7)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from ratewise.core.checks import Floats
+from ratewise.core.formulas import WrongPolicy, cost_of_wrong_policy
 from ratewise.core.policy import optimal_policy
-from ratewise.core.wrong_policy import WrongPolicy, cost_of_wrong_policy
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 from ratewise.report.pictures import INK, QUIET, grid, legend_below, save
 
@@ -181,7 +181,7 @@ wrong one costs: it makes the optimal policy from what is believed, prices it un
 policy, one rate for all and strong ratings alone beside it.
 
 ```python
-from ratewise.core.wrong_policy import cost_of_wrong_policy
+from ratewise.core.formulas import cost_of_wrong_policy
 
 true = [0.05, 0.05, 0.4, 0.4]
 believed = [0.05, 0.05, 0.4, 0.004]  # overconfident about the last item

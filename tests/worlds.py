@@ -7,9 +7,9 @@ the package ships are in `ratewise.lab.worlds`.
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs
 from ratewise.core.m_estimation import LOSSES
 from ratewise.core.ratings import ratings
+from ratewise.questions.leaderboard import Pairs
 
 SLICE_SIZES = np.array([40, 60, 60, 100, 100, 150, 200, 290])
 SYSTEMS = ("old", "new", "mini", "twin")

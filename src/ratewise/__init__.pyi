@@ -7,14 +7,14 @@ _GROUPS: dict[str, dict[str, str]]  # group → name → its module
 
 # plan
 from ratewise.questions.plan import plan as plan, Plan as Plan
-from ratewise.questions.comparison_plan import (
+from ratewise.questions.comparison import (
     plan_comparison as plan_comparison,
     plan_comparisons as plan_comparisons,
     ComparisonsPlan as ComparisonsPlan,
 )
 from ratewise.questions.quantiles import plan_quantile as plan_quantile
 from ratewise.questions.regression import plan_regression as plan_regression, RegressionPlan as RegressionPlan
-from ratewise.questions.slice_plan import (
+from ratewise.questions.slices import (
     plan_slices as plan_slices,
     SlicePlan as SlicePlan,
     PlannedSlice as PlannedSlice,
@@ -28,7 +28,7 @@ from ratewise.core.formulas import (
     optimal_uniform_rate_whole_items as optimal_uniform_rate_whole_items,
     UniformRate as UniformRate,
 )
-from ratewise.core.wrong_policy import (
+from ratewise.core.formulas import (
     WhatIf as WhatIf,
     cost_of_wrong_policy as cost_of_wrong_policy,
     WrongPolicy as WrongPolicy,
@@ -37,20 +37,19 @@ from ratewise.core.wrong_policy import (
 from ratewise.questions.transfer import load_transfer as load_transfer, Transfer as Transfer
 
 # draw
-from ratewise.questions.draw_pool import draw_pool as draw_pool
-from ratewise.questions.slice_plan import draw_slices as draw_slices
+from ratewise.questions.drawing import draw_pool as draw_pool, draw_slices as draw_slices
 from ratewise.questions.sheets import blind_sheet as blind_sheet, merge_sheet as merge_sheet, Merged as Merged
 from ratewise.questions.drawing import Drawn as Drawn
 from ratewise.questions.transfer import Drift as Drift
 from ratewise.core.draw import draw as draw, uniform as uniform
-from ratewise.questions.comparison_plan import add_difference as add_difference
+from ratewise.questions.comparison import add_difference as add_difference
 
 # estimate
 from ratewise.questions.estimation import estimate_mean as estimate_mean, estimate_table as estimate_table
 from ratewise.core.estimate import Estimate as Estimate
 from ratewise.questions.slices import estimate_slices as estimate_slices, Slices as Slices, Slice as Slice
 from ratewise.core.stratified import estimate_stratified as estimate_stratified, estimate_weighted as estimate_weighted
-from ratewise.core.quantiles import estimate_quantile as estimate_quantile
+from ratewise.questions.quantiles import estimate_quantile as estimate_quantile
 from ratewise.questions.quantiles import quantile_table as quantile_table, Quantiles as Quantiles
 from ratewise.questions.regression import regress as regress, Regression as Regression, Coefficient as Coefficient
 from ratewise.core.m_estimation import m_estimate as m_estimate, MFit as MFit, Loss as Loss
@@ -64,13 +63,13 @@ from ratewise.questions.comparison import (
     Rival as Rival,
     Ratio as Ratio,
 )
-from ratewise.questions.comparison_layouts import compare_long as compare_long, compare_tables as compare_tables
+from ratewise.questions.comparison import compare_long as compare_long, compare_tables as compare_tables
 from ratewise.questions.rated import TableColumns as TableColumns
 from ratewise.questions.check import check as check, Check as Check
 
 # leaderboard
 from ratewise.questions.leaderboard import leaderboard as leaderboard, Leaderboard as Leaderboard
-from ratewise.questions.votes import ask_votes as ask_votes, Asked as Asked
+from ratewise.questions.leaderboard import ask_votes as ask_votes, Asked as Asked
 
 # campaign
 from ratewise.campaign.campaign import Campaign as Campaign

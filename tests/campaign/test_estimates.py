@@ -19,7 +19,7 @@ from ratewise.errors import SpecError
 from ratewise.lab.worlds import calibrated
 from ratewise.learn.covariates import Covariates
 from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.export_terms import widened
+from ratewise.questions.rated import widened
 
 from .making import judged, ran, write
 

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.campaign.campaign import Campaign
 from ratewise.errors import InputError, SpecError, TableError
-from ratewise.questions.comparison_layouts import compare_long
+from ratewise.questions.comparison import compare_long
 from ratewise.questions.leaderboard import leaderboard
 from ratewise.questions.quantiles import quantile_table
 from ratewise.questions.slices import estimate_slices

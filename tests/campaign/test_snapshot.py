@@ -14,7 +14,7 @@ from ratewise.design import chain_plan, rounds, seen
 from ratewise.design.chain import Design
 from ratewise.design.chain_plan import Compared
 from ratewise.learn.covariates import Covariates
-from ratewise.questions import export_terms
+from ratewise.questions import rated
 from ratewise.report.campaign import campaign_page
 from ratewise.store.money import to_units
 from ratewise.store.store import Store
@@ -136,7 +136,7 @@ def test_towards_a_target_no_labels_are_fitted_twice(tmp_path, monkeypatch, kind
     watched(seen, "fit_rating", fits)
     watched(rounds, "cluster_fitted_rating", fits)
     watched(chain_plan, "fit_error", fits)
-    for owner, name in ((rounds, "estimate_rated"), (export_terms, "estimate_rated"), (export_terms, "stratified")):
+    for owner, name in ((rounds, "estimate_rated"), (rated, "estimate_rated"), (rated, "stratified")):
         watched(owner, name, estimates)
     columns, keys = TARGETS[kind]
     campaign = Campaign.open(write(tmp_path, columns, **keys))

@@ -7,8 +7,7 @@ import warnings
 import pytest
 
 from ratewise.cli.console import STOPPED, as_typed, live, one_line_errors, print_json, print_notes, progress_bar
-from ratewise.core.messages import Message, argument
-from ratewise.errors import InputError, RatewiseWarning, SpecError, StoreError
+from ratewise.errors import InputError, Message, RatewiseWarning, SpecError, StoreError, argument
 
 SMALL = Message(f"{argument('pool_size')} must be above 0;\n got 0")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratewise.questions import draw_pool
+from ratewise.questions import drawing
 from ratewise.questions import rated as readers
 from ratewise.tables import read_table, write_table
 
@@ -159,7 +159,7 @@ def test_the_sheet_of_a_large_pool_needs_its_drawn_rows_alone(run, drawn, made, 
     sheet = Path("labels.csv").read_text()
     write_table(read_table("texts.csv"), "texts.parquet")
     monkeypatch.setattr(readers, "MANY_ROWS", 10)
-    monkeypatch.setattr(draw_pool, "draw_pool", None)
+    monkeypatch.setattr(drawing, "draw_pool", None)
     given = ("--plan", made.plan, "--seed", 7, "-o", "parts/", "--sheet", "again.csv", "--json")
     done = run("draw", "texts.parquet", *given)
     assert (done.code, done.document["asked"]) == (0, drawn["asked"])

@@ -5,7 +5,8 @@ import pytest
 import statsmodels.api as sm
 from scipy import optimize, special
 
-from ratewise.core.bradley_terry import (
+from ratewise.core.ratings import ratings
+from ratewise.questions.leaderboard import (
     Pairs,
     best_shares,
     boundless,
@@ -15,7 +16,6 @@ from ratewise.core.bradley_terry import (
     ranks,
     win_probabilities,
 )
-from ratewise.core.ratings import ratings
 
 from ..worlds import votes_of_models
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.contributions import Lines, contributions, cross_fitted, identity, power_tuned, regression
+from ratewise.core.estimate import Lines, contributions, cross_fitted, identity, power_tuned, regression
 from ratewise.core.ratings import ratings
 
 

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ratewise.core.contributions import contributions, cross_fitted
-from ratewise.core.estimate import on_scale
+from ratewise.core.estimate import contributions, cross_fitted, on_scale
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
 from ratewise.questions.estimation import estimate_mean

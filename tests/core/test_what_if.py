@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ratewise.core.wrong_policy import Assumed, cost_of_wrong_policy, what_if
+from ratewise.core.formulas import Assumed, cost_of_wrong_policy, what_if
 
 U = np.random.default_rng(8).gamma(0.7, 0.15, 100)
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratewise.core.formulas import optimal_uniform_rate
+from ratewise.core.formulas import cost_of_wrong_policy, optimal_uniform_rate
 from ratewise.core.policy import optimal_policy
-from ratewise.core.wrong_policy import cost_of_wrong_policy
 from ratewise.errors import InputError
 
 WORLD = {"variance": 1.3, "weak_cost": 0.07, "strong_cost": 1.9}

@@ -6,10 +6,9 @@ import pytest
 from scipy import optimize, special
 
 import ratewise as rw
-from ratewise.core.bradley_terry import Pairs, centring
 from ratewise.core.m_estimation import gram
 from ratewise.errors import InputError, TableError
-from ratewise.questions.votes import _drawn, _moves, read_models
+from ratewise.questions.leaderboard import Pairs, _drawn, _moves, centring, read_models
 
 
 def arena(seed=0, votes=3000):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ratewise as rw
-from ratewise.questions.draw_checks import warn_of_choice
+from ratewise.questions.rated import warn_of_choice
 
 COLUMNS = {"weak": "judge", "strong": "human"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.questions.design_matrix import INTERCEPT, design
+from ratewise.questions.regression import INTERCEPT, design
 from ratewise.tables import read_table
 
 TABLE = {

@@ -8,8 +8,7 @@ from scipy import stats
 
 from ratewise.core.clusters import cluster_codes, sum_variance
 from ratewise.errors import InputError, TableError
-from ratewise.questions.comparison import compare, lift, probability, ratio, signed
-from ratewise.questions.systems import error_probability
+from ratewise.questions.comparison import compare, error_probability, lift, probability, ratio, signed
 
 from ..worlds import two_systems
 

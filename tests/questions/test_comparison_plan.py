@@ -5,11 +5,10 @@ import pytest
 
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, TableError
-from ratewise.questions.comparison import compare
-from ratewise.questions.comparison_plan import add_difference, plan_comparison, plan_comparisons
-from ratewise.questions.draw_pool import draw_pool
-from ratewise.questions.pilot import learn_pilot
+from ratewise.questions.comparison import add_difference, compare, plan_comparison, plan_comparisons
+from ratewise.questions.drawing import draw_pool
 from ratewise.questions.plan import plan
+from ratewise.questions.policies import learn_pilot
 
 WEAK, STRONG = ("g_a", "g_b"), ("h_a", "h_b")
 PRICES = {"weak_cost": 0.02, "strong_cost": 1.5}

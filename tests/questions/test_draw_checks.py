@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ratewise as rw
-from ratewise.questions.draw_checks import chance_of, check_count
+from ratewise.questions.rated import chance_of, check_count
 
 COLUMNS = {"weak": "judge", "strong": "human"}
 

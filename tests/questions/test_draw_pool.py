@@ -7,7 +7,7 @@ import pytest
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
-from ratewise.questions.comparison_plan import add_difference
+from ratewise.questions.comparison import add_difference
 
 PRICES = {"weak_cost": 0.02, "strong_cost": 1.0, "budget": 120}
 ITEMS = 600

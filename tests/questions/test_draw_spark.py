@@ -12,7 +12,7 @@ import ratewise as rw
 from ratewise.cli.main import main
 from ratewise.errors import TableError
 from ratewise.lab.worlds import calibrated
-from ratewise.questions.large import large_relation
+from ratewise.questions.rated import large_relation
 from ratewise.tables import count_groups, count_rows, open_relation
 from ratewise.tables.spark import is_spark, with_value
 

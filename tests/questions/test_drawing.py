@@ -8,7 +8,7 @@ from scipy import stats
 
 import ratewise as rw
 from ratewise import TableError
-from ratewise.questions.draw_pool import draw_file
+from ratewise.questions.drawing import draw_file
 
 from ..bounds import FALSE_ALARM
 from .drawn import r

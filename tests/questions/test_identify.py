@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratewise.questions.design_matrix import running_rows, unlabelled_rows
+from ratewise.questions.regression import running_rows, unlabelled_rows
 
 WORD = np.repeat([0.0, 1.0], [6, 4])
 X = np.column_stack([np.ones(10), WORD])

@@ -9,7 +9,7 @@ import ratewise as rw
 from ratewise.errors import InputError, RatewiseWarning, TableError
 from ratewise.questions import estimation
 from ratewise.questions import rated as readers
-from ratewise.questions.large import large_relation
+from ratewise.questions.rated import large_relation
 
 from .large_files import N, check_alike, in_memory_only, placed
 

@@ -15,8 +15,8 @@ N = 5000
 def drawn(tmp_path, monkeypatch):
     """A table that was drawn, in two files that count as large, and its rows."""
     monkeypatch.setattr(readers, "MANY_ROWS", 1000)
-    monkeypatch.setattr("ratewise.tables.pieces.MOST_ROWS", 700)
-    monkeypatch.setattr("ratewise.tables.pieces._FEWEST_ROWS", 1)
+    monkeypatch.setattr("ratewise.tables.relation.MOST_ROWS", 700)
+    monkeypatch.setattr("ratewise.tables.relation._FEWEST_ROWS", 1)
     rng = np.random.default_rng(3)
     table = {
         "id": np.array([f"item-{i}" for i in range(N)]), "judge": rng.random(N), "rate": np.full(N, 0.02),

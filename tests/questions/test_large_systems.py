@@ -30,7 +30,7 @@ def judged(*, seed=0, one_rate=False):
 def large(monkeypatch):
     """Files count as large, and then only what stands in memory already is read whole."""
     monkeypatch.setattr(readers, "MANY_ROWS", 1000)
-    monkeypatch.setattr("ratewise.questions.systems.read_whole", in_memory_only)
+    monkeypatch.setattr("ratewise.questions.comparison.read_whole", in_memory_only)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy import special
 
 import ratewise as rw
 from ratewise.errors import InputError, TableError
-from ratewise.questions.votes import read_votes
+from ratewise.questions.leaderboard import read_votes
 
 NAMES = ["<b>ada</b>", "bo$x$", "cy", "di", "eve"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise import InputError, TableError, fit_calibration, read_table
-from ratewise.questions.pilot import PilotColumns, read_pilot
+from ratewise.questions.policies import PilotColumns, read_pilot
 
 
 @pytest.fixture(scope="module")

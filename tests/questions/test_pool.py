@@ -7,7 +7,7 @@ import ratewise as rw
 from ratewise.core.estimate import EstimateOptions
 from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison import compare
-from ratewise.questions.draw_pool import draw_file
+from ratewise.questions.drawing import draw_file
 from ratewise.questions.rated import POOL_SIZE
 from ratewise.questions.slices import estimate_slices
 

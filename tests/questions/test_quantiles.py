@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ratewise.core.quantiles import estimate_quantile
 from ratewise.errors import InputError, TableError
-from ratewise.questions.quantiles import plan_quantile, quantile_table
+from ratewise.questions.quantiles import estimate_quantile, plan_quantile, quantile_table
 
 from ..worlds import gamma_scores
 

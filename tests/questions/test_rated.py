@@ -8,9 +8,8 @@ from ratewise.errors import InputError, TableError
 from ratewise.questions.comparison import compare, compare_many
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.leaderboard import leaderboard
-from ratewise.questions.people import made_ready
 from ratewise.questions.quantiles import quantile_table
-from ratewise.questions.rated import TableColumns, read_rated, refuse_missing
+from ratewise.questions.rated import TableColumns, made_ready, read_rated, refuse_missing
 from ratewise.questions.regression import regress
 from ratewise.questions.slices import estimate_slices
 from ratewise.tables.words import Meaning

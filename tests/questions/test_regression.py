@@ -82,8 +82,7 @@ def test_auto_learns_and_is_narrower_where_the_weak_rating_is_off():
 
 def test_learning_does_not_see_its_own_label():
     """A rating far off moves its own prediction nowhere: f of a label comes from the others (and other clusters)."""
-    from ratewise.questions.people import made_ready
-    from ratewise.questions.rated import TableColumns, read_rated
+    from ratewise.questions.rated import TableColumns, made_ready, read_rated
     from ratewise.questions.regression import with_learned_weak
     from ratewise.tables.words import Meaning
 

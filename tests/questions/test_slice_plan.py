@@ -10,8 +10,9 @@ from scipy import optimize
 
 from ratewise.core.policy import optimal_policy
 from ratewise.errors import InputError, PolicyError, TableError
+from ratewise.questions.drawing import draw_slices, slice_policies
 from ratewise.questions.plan import plan
-from ratewise.questions.slice_plan import Curve, draw_slices, is_slice_plan, plan_slices, shared_budgets
+from ratewise.questions.slices import Curve, plan_slices, shared_budgets
 
 PRICES = {"weak": "judge", "strong": "human", "weak_cost": 0.05, "strong_cost": 1.0}
 
@@ -258,7 +259,7 @@ def test_a_slice_plan_draws_each_slice_by_its_own_rates(tmp_path):
         assert drawn.rates[rows] == pytest.approx(transfer.rates(error[rows]))
     path = tmp_path / "plan.json"
     made.save(path)
-    assert is_slice_plan(path)
+    assert slice_policies(path) is not None
     assert np.array_equal(draw_slices(pool, path, seed=7, within_budget=False).selected, drawn.selected)
     fewer = draw_slices(pool, made, seed=7, within_budget=True)
     assert fewer.spend == pytest.approx(made.spend, rel=0.2)

@@ -9,7 +9,8 @@ from scipy import integrate, stats
 import ratewise as rw
 from ratewise.errors import InputError, TableError
 from ratewise.questions.estimation import estimate_mean, estimate_table
-from ratewise.questions.slices import NO_GROUP, estimate_slices, shrunk_means, slice_sizes
+from ratewise.questions.slices import estimate_slices, shrunk_means
+from ratewise.questions.strata import NO_GROUP, slice_sizes
 
 from ..bounds import FALSE_ALARM
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ratewise.questions.comparison import unseen_variance, widened
 from ratewise.questions.estimation import estimate_mean
-from ratewise.questions.systems import unseen_variance, widened
 
 ONES = np.ones(50)
 D = np.r_[np.zeros(48), 1.0, -1.0]

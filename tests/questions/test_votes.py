@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ratewise.errors import TableError
-from ratewise.questions.votes import read_models, read_votes, weak_predictor
+from ratewise.questions.leaderboard import read_models, read_votes, weak_predictor
 from ratewise.tables import read_table
 
 TABLE = {

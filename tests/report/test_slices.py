@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ratewise.questions.slice_plan import plan_slices
-from ratewise.questions.slices import estimate_slices
+from ratewise.questions.slices import estimate_slices, plan_slices
 from ratewise.report.pictures import plot_slices, save
 from ratewise.report.terminal import text_of
 

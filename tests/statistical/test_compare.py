@@ -6,8 +6,7 @@ from scipy import special, stats
 
 from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Ratings
-from ratewise.questions.comparison import of_many, of_pair
-from ratewise.questions.systems import Systems
+from ratewise.questions.comparison import Systems, of_many, of_pair
 
 from ..bounds import FALSE_ALARM, fewest, further, most, sizes
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.gate import gate
-from ratewise.questions.check import check
-from ratewise.questions.comparison_layouts import compare_tables
+from ratewise.questions.check import check, gate
+from ratewise.questions.comparison import compare_tables
 from ratewise.questions.estimation import estimate_mean
 
 from ..bounds import so_many

@@ -10,8 +10,8 @@ import pytest
 from scipy import special, stats
 
 from ratewise.core.m_estimation import LOSSES, NoFitError, degrees_of_freedom, fit_m_estimator
-from ratewise.core.quantiles import estimate_quantile
 from ratewise.core.ratings import Ratings, ratings
+from ratewise.questions.quantiles import estimate_quantile
 from ratewise.questions.regression import learned_rating
 
 from ..bounds import fewest, further, most

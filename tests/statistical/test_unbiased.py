@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratewise.core.contributions import contributions, cross_fitted, regression
+from ratewise.core.estimate import contributions, cross_fitted, regression
 from ratewise.core.ratings import ratings
 
 TRIALS = 20_000

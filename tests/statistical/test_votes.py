@@ -12,8 +12,7 @@ from ratewise.core.estimate import EstimateOptions
 from ratewise.core.ratings import Ratings
 from ratewise.core.votes import Votes
 from ratewise.questions.estimation import estimate_rated
-from ratewise.questions.people import with_votes
-from ratewise.questions.rated import RatedTable, TablePool
+from ratewise.questions.rated import RatedTable, TablePool, with_votes
 
 from ..bounds import FALSE_ALARM, fewest, further
 

@@ -4,8 +4,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from ratewise.core.ratings import NO_FOLD
 from ratewise.tables.cells import NumberSql
-from ratewise.tables.condense import NO_FOLD, Expressions, condense, row_folds
+from ratewise.tables.condense import Expressions, condense, row_folds
 
 RNG = np.random.default_rng(90)
 N = 30_000
@@ -30,7 +31,7 @@ def ask():
 def test_sums_over_cells_are_sums_over_rows(ask, folds, monkeypatch):
     monkeypatch.setattr("ratewise.tables.condense._CELLS", 100)
     monkeypatch.setattr("ratewise.tables.condense._RATES", 32)
-    made = condense(ask, WHAT, folds=folds)
+    made, _ = condense(ask, WHAT, folds=folds)
     looked = ~np.isnan(RATE)
     assert made.counts.size < 0.8 * N
     for power in (0, 1, 2):
@@ -44,18 +45,18 @@ def test_sums_over_cells_are_sums_over_rows(ask, folds, monkeypatch):
 
 
 def test_labels_stand_one_by_one_with_their_own_numbers(ask):
-    made = condense(ask, WHAT, folds=True)
+    made, _ = condense(ask, WHAT, folds=True)
     labelled = ~np.isnan(made.strong)
     found = np.stack([made.weak, made.strong, made.rates, made.folds])[:, labelled]
     own = ~np.isnan(STRONG)
     right = np.stack([WEAK, STRONG, RATE, row_folds(np.arange(N), own)])[:, own]
     np.testing.assert_array_equal(found[:, np.argsort(found[0])], right[:, np.argsort(right[0])])
     assert (made.counts[labelled] == 1).all()
-    np.testing.assert_array_equal(made.asked, labelled)
+    np.testing.assert_array_equal(made.selected, labelled)
 
 
 def test_folds_are_even_and_only_rows_that_stand_alone_are_in_one(ask):
-    made = condense(ask, WHAT, folds=True)
+    made, _ = condense(ask, WHAT, folds=True)
     assert (made.folds[made.counts == 1] >= 0).sum() >= np.count_nonzero(~np.isnan(STRONG))
     assert (made.folds[np.isnan(made.strong) & (made.rates < 1)] == NO_FOLD).all()
     counts = np.bincount(row_folds(np.arange(10**6), np.ones(10**6, dtype=bool)))
@@ -64,15 +65,15 @@ def test_folds_are_even_and_only_rows_that_stand_alone_are_in_one(ask):
 
 
 def test_groups_are_kept_apart(ask):
-    made = condense(ask, WHAT, folds=False)
+    made, _ = condense(ask, WHAT, folds=False)
     looked = ~np.isnan(RATE)
-    assert float(made.counts[made.by == "a"].sum()) == pytest.approx(np.count_nonzero(looked & (WEAK > 1)))
+    assert float(made.counts[made.clusters == "a"].sum()) == pytest.approx(np.count_nonzero(looked & (WEAK > 1)))
 
 
 def test_ratings_and_rates_of_few_kinds_are_few_rows():
     connection = duckdb.connect()
     connection.execute("CREATE TABLE rows AS SELECT range % 3 AS weak, NULL AS strong, 0.1 AS rate FROM range(9000)")
-    made = condense(lambda query: connection.execute(query).fetchnumpy(), Expressions("rows", *NUMBERS),
+    made, _ = condense(lambda query: connection.execute(query).fetchnumpy(), Expressions("rows", *NUMBERS),
                     folds=False)  # fmt: skip
     assert made.weak.tolist() == [0, 1, 2]
     assert made.counts.tolist() == [3000, 3000, 3000]

@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
-from ratewise.tables.pieces import check_place, pieces_of, write_pieces
+from ratewise.tables.relation import check_place, pieces_of, write_pieces
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from ratewise.errors import TableError
 from ratewise.tables import open_relation, read_table, write_table
 from ratewise.tables.files import Format
-from ratewise.tables.pieces import each, pieces_of, shared_id, write_piece
+from ratewise.tables.relation import each, pieces_of, shared_id, write_piece
 
 
 def r(seed, text):

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from ratewise.tables.pieces import Spool
+from ratewise.tables.relation import Spool
 
 
 def test_columns_come_back_a_part_at_a_time(tmp_path):

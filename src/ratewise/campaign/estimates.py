@@ -25,8 +25,8 @@ from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN, Importance
 from ratewise.errors import InputError, MissingAnswersError
-from ratewise.questions.export_terms import UNSEEN, ExportTerms, Pooled, as_reported, estimate_pooled, widened
 from ratewise.questions.question import Question
+from ratewise.questions.rated import UNSEEN, ExportTerms, Pooled, as_reported, estimate_pooled, widened
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round

@@ -14,8 +14,7 @@ from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.errors import InputError
-from ratewise.questions.export_terms import COLUMN, Pooled
-from ratewise.questions.rated import POOL_SIZE
+from ratewise.questions.rated import EXPORTED, POOL_SIZE, Pooled
 from ratewise.raters.text import one_line
 from ratewise.store import audit
 from ratewise.store.archive import write_record
@@ -90,7 +89,7 @@ def _as_estimated(spec: Spec, pooled: Pooled, looked: int) -> dict[str, Any]:
     if pooled.strata is not None:
         out["stratum"] = _array([*pooled.strata.tolist(), *[None] * (looked - n)])
         terms = replace(terms, strata="stratum")
-    return out | {COLUMN: _array([terms.to_json(), *[None] * (looked - 1)])}
+    return out | {EXPORTED: _array([terms.to_json(), *[None] * (looked - 1)])}
 
 
 def _filled(values: Any, looked: int) -> Any:

@@ -20,7 +20,7 @@ from ratewise.core.ratings import Mask
 from ratewise.design.rounds import learned_rating
 from ratewise.design.seen import FEWEST_TO_LEARN
 from ratewise.errors import InputError
-from ratewise.questions.export_terms import Pooled, estimate_pooled
+from ratewise.questions.rated import Pooled, estimate_pooled
 from ratewise.store import audit
 from ratewise.tables.table import no_column
 

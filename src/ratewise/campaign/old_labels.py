@@ -21,8 +21,8 @@ from ratewise.core.checks import Floats
 from ratewise.core.names import Estimand
 from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError, TableError
-from ratewise.questions.draw_checks import warn_of_choice
-from ratewise.questions.old_labels import AT_RANDOM, BY_HAND, drawn_rates
+from ratewise.questions.drawing import AT_RANDOM, BY_HAND, drawn_rates
+from ratewise.questions.rated import warn_of_choice
 from ratewise.tables import Table
 
 

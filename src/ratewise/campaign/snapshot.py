@@ -25,7 +25,7 @@ from ratewise.core.result import Result
 from ratewise.design.chain import Design
 from ratewise.design.diagnostics import Diagnosis, diagnose
 from ratewise.design.rounds import estimate_seen
-from ratewise.questions.export_terms import Pooled
+from ratewise.questions.rated import Pooled
 from ratewise.store.store import Store
 
 

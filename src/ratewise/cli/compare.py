@@ -45,7 +45,7 @@ def compare(
 
     Example: ratewise compare rated.csv --system new:judge_new:human_new --system old:judge_old:human_old
     """
-    from ratewise.questions.comparison_layouts import compare_long, compare_tables
+    from ratewise.questions.comparison import compare_long, compare_tables
 
     options["bounds"] = both_ends(low, high)
     systems = [] if system is None else system
@@ -67,9 +67,8 @@ def _in_columns(
     table: "TableLike", systems: list[str], baseline: str | None, options: dict[str, Any]
 ) -> "Comparison | ManyComparisons":
     """Systems side by side, in columns of their own."""
-    from ratewise.questions.comparison import against, compare_many
+    from ratewise.questions.comparison import against, check_names, compare_many
     from ratewise.questions.comparison import compare as compare_two
-    from ratewise.questions.systems import check_names
 
     named = [text.rsplit(":", 2) for text in systems]  # a name may hold colons, columns may not
     for text, parts in zip(systems, named, strict=True):
@@ -133,7 +132,7 @@ def _ask(
 ) -> None:
     """Choose comparisons for the strong rater, and write the table with them."""
     from ratewise.errors import InputError
-    from ratewise.questions.votes import ask_votes
+    from ratewise.questions.leaderboard import ask_votes
     from ratewise.tables import write_table
 
     if output is None or options["weak"] is None:

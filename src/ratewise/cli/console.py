@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ratewise.core.messages import Message
-from ratewise.errors import RatewiseError, RatewiseWarning, SpecError
+from ratewise.errors import Message, RatewiseError, RatewiseWarning, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

@@ -56,8 +56,7 @@ def draw(
 
     A first draw, without a plan: ratewise draw pool.csv --at-random 50 --seed 7 -o drawn.csv --sheet labels.csv
     """
-    from ratewise.questions.draw_pool import draw_at_random
-    from ratewise.questions.drawing import Drawn
+    from ratewise.questions.drawing import Drawn, draw_at_random
     from ratewise.questions.sheets import drawn_beside, refuse_existing
     from ratewise.tables import open_relation, read_table, write_table
     from ratewise.tables.write import safe_cells as make_safe
@@ -109,9 +108,8 @@ def _drawn_by_plan(
 ) -> "Drawn | DrawnFile":  # fmt: skip
     """Write the drawn table. It is held in memory only where it must be; else its rows pass through."""
     from ratewise.errors import TableError
-    from ratewise.questions.draw_pool import draw_file, draw_pool, draw_spark
-    from ratewise.questions.large import large_relation
-    from ratewise.questions.slice_plan import is_slice_plan
+    from ratewise.questions.drawing import draw_file, draw_pool, draw_spark, slice_policies
+    from ratewise.questions.rated import large_relation
     from ratewise.questions.transfer import load_transfer, plan_errors
     from ratewise.tables import write_table
     from ratewise.tables.engine import reason
@@ -120,7 +118,7 @@ def _drawn_by_plan(
 
     refuse(engine != "spark" and master is not None, "--master is for --engine spark; add it, or leave --master out")
     with plan_errors(plan):
-        whole = any((safe_cells, table == "-", format is not None)) or is_slice_plan(plan)
+        whole = any((safe_cells, table == "-", format is not None)) or slice_policies(plan) is not None
         if (
             sheet is not None and not whole
         ):  # of a large pool with ids that name its rows, it needs the drawn rows alone
@@ -154,7 +152,7 @@ def _write_sheet(
     drawn: "Table", sheet: str, plan: str | None, *, fill: list[str], hide: list[str], show: list[str], **how: Any
 ) -> tuple[int, list[str]]:
     """Write the drawn rows for annotators; returns how many there are, and which columns are kept from them."""
-    from ratewise.questions.people import strong_columns
+    from ratewise.questions.rated import strong_columns
     from ratewise.questions.sheets import FILL, OF_THE_DRAW, blind_sheet
     from ratewise.tables import write_table
 

@@ -41,8 +41,8 @@ def plan(
         from ratewise.questions.plan import plan as plan_mean
 
         return plan_mean(strata=strata, pool=pool, drawn=drawn, what_if=what_if, **options)
-    from ratewise.questions.slice_plan import plan_slices
-    from ratewise.questions.slices import slice_sizes
+    from ratewise.questions.slices import plan_slices
+    from ratewise.questions.strata import slice_sizes
 
     refuse(strata is not None, "--by and --strata do not go together; leave one of them out")
     pool_sizes = None if pool is None else slice_sizes(pool, by)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratewise.core.messages import Message, argument
-from ratewise.errors import InputError
+from ratewise.errors import InputError, Message, argument
 
 Floats = NDArray[np.float64]
 

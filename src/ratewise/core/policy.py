@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratewise.core.checks import Floats, choice, finite, number, share
-from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
 from ratewise.core.ratings import Mask
 from ratewise.core.result import Result
-from ratewise.errors import InputError, PolicyError
+from ratewise.errors import InputError, Message, PolicyError, argument
 
 _SMALLEST = float(np.finfo(np.float64).tiny)  # the rate of an item that can gain nothing: positive, never drawn
 _CHUNK = 1 << 15  # entries summed at a time, so that temporaries stay in the cache

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratewise.core.checks import Floats, as_floats, choice, number
-from ratewise.core.messages import Message, argument
 from ratewise.core.names import ESTIMANDS, Estimand
-from ratewise.errors import InputError
+from ratewise.errors import InputError, Message, argument
 
 Mask = NDArray[np.bool_]
 LEAST_RATE = 1e-100  # as good as never drawn, and its inverse can still be squared
+NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 LARGEST_SCALE = 1e150  # a scale at which every item that can be wrong is always rated; times 0 it is still 0
 
 
@@ -70,10 +70,20 @@ class Ratings:
         _check_values(data.weak, h, data.rates, data.rated)
         return data
 
-    def part(self, keep: Mask) -> "Ratings":
+    def part(self, keep: Mask | NDArray[np.intp]) -> "Ratings":
         columns = [one.name for one in fields(self) if getattr(self, one.name) is not None and one.name != "sums"]
         changed: dict[str, Any] = {name: getattr(self, name)[keep] for name in columns}
         return replace(self, **changed, sums=None)
+
+    def beside(self, rest: "Ratings") -> "Ratings":
+        """These rows, and behind them others that were not asked for, were put together and are in no fold."""
+        return replace(
+            self, weak=np.r_[self.weak, rest.weak], strong=np.r_[self.strong, rest.strong],
+            rates=np.r_[self.rates, rest.rates], counts=np.r_[np.ones(self.rows), rest.counts],
+            selected=None if self.selected is None else np.r_[self.selected, np.zeros(rest.rows, dtype=np.bool_)],
+            clusters=None if self.clusters is None else np.r_[self.clusters, rest.clusters],
+            folds=None if self.folds is None else np.r_[self.folds, np.full(rest.rows, NO_FOLD)],
+        )  # fmt: skip
 
     @cached_property
     def rated(self) -> Mask:

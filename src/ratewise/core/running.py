@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratewise.core.checks import Floats, as_floats
-from ratewise.core.contributions import power_slope, power_terms
+from ratewise.core.estimate import power_slope, power_terms
 from ratewise.core.ratings import Mask
 
 Counts = NDArray[np.intp]

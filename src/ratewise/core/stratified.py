@@ -22,11 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats, as_floats, number
-from ratewise.core.contributions import contributions
 from ratewise.core.estimate import (
     MANY_LABELS,
     Estimate,
     EstimateOptions,
+    contributions,
     estimate_rated,
     fitted_lines,
     is_binary,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.checks import Floats, choice, number, share
-from ratewise.core.messages import Message, argument
 from ratewise.core.names import MODES, SIMULATED_METHODS, Mode, SimulatedMethod
-from ratewise.errors import InputError, RatewiseWarning, TableError
+from ratewise.errors import InputError, Message, RatewiseWarning, TableError, argument
 from ratewise.lab.methods import Lab
 from ratewise.lab.results import Base, Simulation, resamples, results
 from ratewise.lab.trials import MethodOutcome, Population, Setting, on_one_scale

@@ -2,26 +2,85 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from scipy import special
 
 from ratewise.core.checks import number, share, usual_ends
 from ratewise.core.document import Heading, Part, Sentence, grid_of, listed
 from ratewise.core.estimate import Estimate
-from ratewise.core.gate import POWER, GateVerdict, gate, labels_to_tell, times_to_tell
-from ratewise.core.messages import Message, argument
+from ratewise.core.intervals import Interval
 from ratewise.core.names import Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.result import Result
-from ratewise.errors import InputError
-from ratewise.questions.comparison import Comparison, between, percent, signed
-from ratewise.questions.comparison_layouts import compare_tables
+from ratewise.errors import InputError, Message, argument
+from ratewise.questions.comparison import Comparison, between, compare_tables, percent, rounded_up, signed
 from ratewise.questions.estimation import estimate_table
 from ratewise.questions.rated import Rate, Strong, TableColumns
 from ratewise.tables import TableLike
 from ratewise.tables.words import Positive, Scale, meaning_of
 
+GateVerdict = Literal["yes", "no", "cannot tell"]
+POWER = 0.8  # chance that the labels asked for will tell
+_MOST_TIMES = 1000.0  # more than so many times the labels is not worth saying
+
+
+def gate(interval: Interval | None, bar: float) -> GateVerdict:
+    """Yes where all of the interval is at or above the bar, no where all of it is below.
+
+    A two-sided interval at level 1 − α is wrong on one side with probability α/2: so often, at most, is a yes wrong
+    whatever the truth is below the bar, and a no whatever it is above.
+    """
+    if interval is None or not interval[0] <= interval[1]:
+        return "cannot tell"
+    if interval[0] >= bar:
+        return "yes"
+    return "no" if interval[1] < bar else "cannot tell"
+
+
+def times_to_tell(
+    value: float, interval: Interval, bar: float, *, level: float, bounds: Interval | None = None
+) -> float | None:
+    """How many times the labels would tell with 80 % chance if the mean is as estimated; `None` if hardly any would.
+
+    Widths fall as one over the root of the labels. On a bounded scale the variance is smaller near its ends: it is
+    taken at the bar for the test and at the estimate for the chance, as for a proportion.
+    """
+    z, more = float(special.ndtri(0.5 + level / 2)), float(special.ndtri(POWER))
+    end = interval[0] if value > bar else interval[1]
+    gap, width = abs(value - bar), abs(value - end)
+    if gap <= 0 or not math.isfinite(width):
+        return None
+    times = (width * (1 + more / z) / gap) ** 2
+    if bounds is not None:
+        times = _bounded(value, end, bar, bounds, z, more) or times
+    return max(times, 1.0) if times <= _MOST_TIMES else None
+
+
+def _bounded(value: float, end: float, bar: float, bounds: Interval, z: float, more: float) -> float | None:
+    """Factor on the labels by a score test: what the bar takes, over what put the interval's end where it is."""
+    low, high = bounds
+    v, e, b = (min(max((x - low) / (high - low), 0.0), 1.0) for x in (value, end, bar))
+    if not (0 < e < 1 and 0 < b < 1) or v in (e, b):
+        return None
+    there = z * z * e * (1 - e) / (v - e) ** 2
+    return ((z * math.sqrt(b * (1 - b)) + more * math.sqrt(v * (1 - v))) / (v - b)) ** 2 / there
+
+
+def labels_to_tell(labels: int, times: float, *, pool_size: float = math.inf) -> int:
+    """Labels times this factor, rounded up to two digits; at most the pool, for the pool's own mean.
+
+    Its squared error goes with 1/n − 1/N instead of 1/n.
+    """
+    if math.isfinite(pool_size):
+        more = 1.0 / ((1.0 / labels - 1.0 / pool_size) / times + 1.0 / pool_size) if labels < pool_size else labels
+        return min(rounded_up(max(more, labels + 1)), max(int(pool_size), labels))
+    return rounded_up(max(times * labels, labels + 1))
+
+
 _MARKS = {"yes": "✅ yes", "no": "❌ no", "cannot tell": "❓ cannot tell yet"}
+
+
+# The question
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -1,28 +1,538 @@
-"""`compare` and `compare_many`: systems on the same items, from the uncertainty of their differences."""
+"""Comparisons of systems, from the uncertainty of their differences: rated side by side, in rows or in two tables.
+
+Several systems on the same items are one record, `Systems`, in memory or out of it: any mean or difference of them. Of
+a large table the items that were asked for stand one by one; the mean of a system and the difference of two are each
+condensed for themselves (`tables/condense.py`), and how two of them vary together comes from sums of products.
+
+Where nearly all items have the same difference, as with two systems that are both right 98 % of the time, the spread
+that was seen is that of the few items that happened to differ. So one more is imagined, half of it in favour of either
+system: the remedy of Agresti and Min (2005) for pairs of 0/1 ratings, here at the labels' own rates. A whole one in
+favour of either, as Bonett and Price (2012) have it, is wider and no better here. What is imagined is not estimated: it
+adds no doubt about the variance, and so raises its degrees of freedom.
+
+Of two samples the squares of distances add up: the lower end is as far below the difference as the first mean's lower
+end and the second mean's upper end together (Newcombe 1998 for two proportions; Zou and Donner 2008, "MOVER", in
+general). Each mean keeps the interval that suits it, so the difference is right near the ends of a scale, too.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ratewise.core.checks import Floats
+from ratewise.core.clusters import Codes, cluster_codes, sum_variance
 from ratewise.core.document import Column, DataTable, Part, Sentence, Style, noted
 from ratewise.core.estimate import Estimate, EstimateOptions
-from ratewise.core.gate import rounded_up
-from ratewise.core.intervals import normal_draws, simultaneous_quantile
-from ratewise.core.messages import Message, argument
-from ratewise.core.names import Estimand, Method, Recalibration
+from ratewise.core.intervals import Interval, normal_draws, simultaneous_quantile
+from ratewise.core.names import Estimand, Method, PolicyName, Recalibration
+from ratewise.core.policy import Policy
+from ratewise.core.ratings import Mask, Ratings, active_rates
 from ratewise.core.result import Result
-from ratewise.errors import InputError
-from ratewise.questions.rated import Rate, TableColumns
-from ratewise.questions.systems import Systems, error_probability, error_quantile, read_systems
-from ratewise.tables import TableLike
-from ratewise.tables.words import Positive, Scale, meaning_of
+from ratewise.errors import InputError, Message, TableError, argument
+from ratewise.questions import rated as readers
+from ratewise.questions.drawing import AnyPlan, PlannedRows
+from ratewise.questions.estimation import estimate_rated, refuse_unused_weights
+from ratewise.questions.goal import PlanGoal
+from ratewise.questions.plan import Plan, plan_mean
+from ratewise.questions.policies import Pilot, PilotColumns, learn_pilot, read_pilot, together
+from ratewise.questions.rated import (
+    NO_STRONG,
+    POOL_SIZE,
+    RATE,
+    LargeRatings,
+    Pooled,
+    Rate,
+    RatedTable,
+    Strong,
+    TableColumns,
+    TablePool,
+    asked_column,
+    check_draw,
+    check_large_draw,
+    check_rows,
+    cluster_names,
+    estimate_pooled,
+    large_ratings,
+    large_relation,
+    made_ready,
+    plain_numbers,
+    read_asked,
+    read_draw,
+    read_rated,
+    read_terms,
+    read_whole,
+    reported,
+    unlooked_note,
+    unseen_kinds,
+    warn_of_choice,
+    weak_ratings,
+)
+from ratewise.questions.transfer import STRONG_DIFFERENCE, WEAK_DIFFERENCE, Derived
+from ratewise.tables import Table, TableLike, read_table
+from ratewise.tables.cells import Texts, unmasked
+from ratewise.tables.condense import condense, floats, in_sql, row_folds
+from ratewise.tables.spark import SqlTable
+from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of
+
+_SURE = 3.7  # standard deviations: independent draws look like one once in 10,000 times
+
+
+# Two samples
+
+
+def difference_interval(
+    values: tuple[float, float], intervals: tuple[Interval, Interval], correlation: float = 0.0
+) -> Interval:
+    """Ends of the interval for the first mean less the second.
+
+    Limiting cases: symmetric intervals without correlation give ± the root of the sum of squares; a second mean that is
+    known gives the first one's interval, moved.
+    """
+    (a, b), ((a_low, a_high), (b_low, b_high)) = values, intervals
+    below = _distance(a - a_low, b_high - b, correlation)
+    above = _distance(a_high - a, b - b_low, correlation)
+    return a - b - below, a - b + above
+
+
+def _distance(x: float, y: float, correlation: float) -> float:
+    x, y = max(x, 0.0), max(y, 0.0)  # an estimate beyond the scale lies outside its own interval
+    return math.sqrt(max(x * x + y * y - 2 * correlation * x * y, 0.0))
+
+
+def shared_covariance(contributions: Sequence[Floats], groups: Sequence[ArrayLike]) -> float:
+    """Covariance of two estimates through the items (or clusters) that both have, told by name.
+
+    Σ over names of the two sums of Δ − θ̂, over T₁ T₂: unbiased up to 1/T, whether the labels of the two were drawn
+    together or apart. No name in both: 0.
+    """
+    first, second = (_sums(delta, names) for delta, names in zip(contributions, groups, strict=True))
+    total = math.fsum(x * second[name] for name, x in first.items() if name in second)
+    return total / (contributions[0].size * contributions[1].size)
+
+
+def pool_covariance(
+    a: Ratings, b: Ratings, x: Ratings, y: Ratings, *, pools: tuple[float, float], one_draw: bool
+) -> float:
+    """Covariance of two pools' means through the items that both samples have: `x` and `y` are those of `a` and `b`.
+
+    All have contributions Δ in the weak rating's place.
+
+    Draws by the same random numbers take the same items, P(ξ₁ξ₂) = min(π₁, π₂): then each item adds
+    (H₁ − f₁)(H₂ − f₂)(1/max(π₁, π₂) − 1), estimated from those with both labels. Items that were looked at for both add
+    Cov(H₁, H₂)(T₁₂/(T₁T₂) − 1/N), if either pool was looked at in part.
+
+    Limiting cases: independent draws of pools that were looked at whole give 0; the same draw of the same ratings gives
+    the variance.
+    """
+    T, N = float(a.rows) * b.rows, max(pools)
+    drawn = 0.0
+    if one_draw:
+        both = x.labelled & y.labelled & (np.maximum(x.rates, y.rates) < 1)
+        least, most = np.minimum(x.rates, y.rates)[both], np.maximum(x.rates, y.rates)[both]
+        off = [(h.weak - h.strong)[both] * h.rates[both] / (1 - h.rates[both]) for h in (x, y)]
+        drawn = float(((1 / most - 1) / least) @ (off[0] * off[1]))
+    if not (a.rows < pools[0] and b.rows < pools[1] and x.rows):
+        return drawn / T
+    together = float((x.weak - a.weak.mean()) @ (y.weak - b.weak.mean()))
+    return drawn / T + (together - drawn) / x.rows * (x.rows / T - 1 / N)
+
+
+def looks_like_one_draw(x: Ratings, y: Ratings) -> bool:
+    """Whether the labels of two samples of the same items look like draws by the same random numbers.
+
+    Draws by numbers of their own have both labels with chance π₁π₂, draws by the same ones with chance min(π₁, π₂).
+    """
+    use = (x.rates < 1) & (y.rates < 1)
+    p, q = x.rates[use], y.rates[use]
+    apart, same = float(p @ q), float(np.minimum(p, q).sum())
+    seen = float(np.count_nonzero(x.labelled[use] & y.labelled[use]))
+    chance = math.sqrt(float((p * q) @ (1 - p * q)))
+    return seen > 0.5 * (apart + same) and seen - apart > _SURE * chance
+
+
+def _sums(delta: Floats, groups: ArrayLike) -> dict[str, float]:
+    names, index = np.unique(np.asarray(groups, dtype=np.str_), return_inverse=True)
+    sums = np.bincount(index, weights=delta - delta.mean())
+    return dict(zip(names.tolist(), sums.tolist(), strict=True))
+
+
+_MOSTLY = 0.5  # share of equal differences from which the others are taken as few
+_FEWEST_LABELS = 2
+_IMAGINED = 1.0  # items unlike the rest, half in favour of either system
+_NOTHING_SEEN = "all items have the same difference: the interval is that of one item that differs, not seen yet"
+
+
+# What may differ without having been seen
+
+
+def unseen_variance(
+    d: Floats, rates: Floats, *, items: int, pool_size: float, reach: float | None, codes: Codes | None
+) -> float:
+    """Variance of a mean of differences that half an item more in favour of either system would add.
+
+    `d`, `rates` and `codes` are the labels'. An item unlike the rest is as far off as the furthest one seen, or `reach`
+    (the width of the scale) where none is; of clusters, as many come together as one has labels.
+
+    Limiting cases: every item rated, for the population: 1/n² for 0/1 ratings, Agresti and Min's; every item of the
+    pool rated: 0; fewer than half of the differences equal, or none unlike and no known scale: 0.
+    """
+    values, counts = np.unique(d, return_counts=True)
+    if d.size < _FEWEST_LABELS or counts.max() < _MOSTLY * d.size:
+        return 0.0
+    far = float(np.abs(values - values[np.argmax(counts)]).max()) or reach or 0.0
+    each = (1 - rates) / rates**2 + (1 - items / pool_size) / rates
+    size = np.ones(1) if codes is None else np.bincount(codes)
+    together = float(size @ size) / float(size.sum())  # labels in the cluster of a label, on average
+    return _IMAGINED * far**2 * float(each.mean()) / items**2 * together
+
+
+def widened(found: Estimate, unseen: float) -> Estimate:
+    """Student's interval with this variance added, symmetric as before; the standard error stays as it was."""
+    if unseen <= 0:
+        return found
+    if found.interval is None:
+        half = error_quantile(found) * math.sqrt(unseen)
+        return replace(found, interval=(found.value - half, found.value + half), notes=(_NOTHING_SEEN,))
+    df = found.degrees_of_freedom
+    assert df is not None, "Student's interval has degrees of freedom"
+    seen = (0.5 * (found.interval[1] - found.interval[0]) / error_quantile(found)) ** 2
+    found = replace(
+        found, degrees_of_freedom=df * (1 + unseen / seen) ** 2
+    )  # Satterthwaite's, with a part that is known
+    half = error_quantile(found) * math.sqrt(seen + unseen)
+    return replace(found, interval=(found.value - half, found.value + half))
+
+
+def error_quantile(found: Estimate) -> float:
+    """The two-sided quantile of the estimate's error over its standard error: Student's, else normal."""
+    df, p = found.degrees_of_freedom, 0.5 + found.level / 2
+    return float(special.ndtri(p) if df is None or found.interval is None else special.stdtrit(df, p))
+
+
+def error_probability(found: Estimate) -> float | None:
+    """P(truth > 0) by the confidence distribution behind the interval; `None` where the error is unknown.
+
+    The half of the interval that faces 0 is taken, so that both always agree: it may be wider than the standard error
+    says.
+    """
+    if found.standard_error is None or found.interval is None:
+        return None
+    df, (low, high) = found.degrees_of_freedom, found.interval
+    reach = found.value - low if found.value > 0 else high - found.value
+    if reach <= 0:  # ratings so large that the interval is lost in their rounding
+        return None
+    t = found.value / reach * error_quantile(found)
+    return float(special.ndtr(t) if df is None else special.stdtr(df, t))
+
+
+Pair = tuple[int, int | None]
+"""One system, or one less another."""
+
+RowNumbers = NDArray[np.signedinteger[Any]]
+
+
+def _of(ratings: Floats, pair: Pair) -> Floats:
+    i, j = pair
+    return ratings[:, i] if j is None else ratings[:, i] - ratings[:, j]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeRest:
+    """Items that were not asked for; each system and each pair is asked about once."""
+
+    items: int
+    spread: Floats  # Σ (g − mean)(g − mean)ᵀ over these items, systems × systems
+    points: Callable[[Pair], Ratings]  # the weak ratings of one system, or of one less another, condensed
+
+    def products(self, found: Sequence[Estimate], of: Sequence[Pair], own: int) -> Floats:
+        """Σ (Δ − θ̂)(Δ − θ̂)ᵀ over these items; the first `own` contributions of each estimate are not theirs.
+
+        Without a label Δ is a line in the weak rating, so the sums of that rating say all.
+        """
+        slopes, off = np.zeros((len(found), self.spread.shape[0])), np.zeros(len(found))
+        for row, (estimate, pair) in enumerate(zip(found, of, strict=True)):
+            points, delta = self.points(pair), estimate.contributions[own:]
+            d = points.weak - np.average(points.weak, weights=points.counts)
+            square = float(points.each(d) @ d)
+            slope = float(points.each(d) @ delta) / square if square > 0 else 0.0
+            slopes[row, pair[0]] += slope
+            if pair[1] is not None:
+                slopes[row, pair[1]] -= slope
+            off[row] = np.average(delta, weights=points.counts) - estimate.value
+        return np.asarray(slopes @ self.spread @ slopes.T + self.items * np.outer(off, off))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems:
+    """The looked-at items' ratings of every system, drawn together at one rate per item.
+
+    Weak and strong ratings of `items` are items × systems. An item is asked for all systems' strong ratings at once:
+    one that has some of them and lacks others is an answer still missing, which is counted at both ends of the scale
+    and never dropped. Of a large table these are the items that were asked for; `rest` is what is known of all others.
+    """
+
+    names: tuple[str, ...]
+    items: Ratings  # `selected` says which items were asked for
+    how: EstimateOptions  # `bounds` are those of one system's ratings
+    recalibrate: Recalibration = "none"
+    notes: tuple[str, ...] = ()
+    rest: LargeRest | None = None
+
+    @property
+    def looked(self) -> int:
+        """T, the number of items looked at."""
+        return self.items.rates.size + (0 if self.rest is None else self.rest.items)
+
+    def missing(self, *systems: int) -> Mask:
+        """Items that were asked for and lack an answer about one of these systems; of all, where none is named."""
+        lacking = np.isnan(self.items.strong[:, systems or slice(None)]).any(axis=1)
+        return np.asarray(lacking if self.items.selected is None else lacking & self.items.selected)
+
+    def mean(self, i: int) -> Estimate:
+        """The mean of one system, with the interval that suits its ratings."""
+        return self._estimate((i, None), self.items.strong[:, i], self.how)
+
+    def difference(self, i: int, j: int, *, level: float | None = None) -> Estimate:
+        """The mean of system i less that of system j, estimated from the items' own differences.
+
+        The interval is Student's, which is symmetric around the estimate and so goes with one probability, with room
+        for items unlike those seen. Where answers are missing, both ends of the scale have such an interval.
+        """
+        h, missing, bounds = _of(self.items.strong, (i, j)), self.missing(i, j), self.how.bounds
+        ends = None if bounds is None or not missing.any() else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+        how = replace(self.how, interval="t", bounds=ends, level=self.how.level if level is None else level)
+        found = self._estimate((i, j), h, how)
+        if not missing.any():
+            return widened(found, self.unseen(h))
+        if ends is None or found.interval is None:
+            return found
+        low, high = (self._filled((i, j), np.where(missing, end, h), how) for end in ends)
+        return replace(found, interval=(min(found.interval[0], low[0]), max(found.interval[1], high[1])))
+
+    def _filled(self, pair: Pair, h: Floats, how: EstimateOptions) -> tuple[float, float]:
+        return widened(self._estimate(pair, h, how), self.unseen(h)).interval or (-math.inf, math.inf)
+
+    def unseen(self, h: Floats) -> float:
+        """Variance that items unlike those seen may add to a difference with these strong ratings."""
+        s, use, codes = self.how, ~np.isnan(h), self.codes()
+        N = math.inf if s.estimand == "population" else self.looked if s.pool_size is None else s.pool_size
+        if codes is not None and codes.max() == 0:
+            return 0.0  # one cluster has no interval
+        return unseen_variance(
+            h[use], self.items.rates[use], items=self.looked, pool_size=N,
+            reach=None if s.bounds is None else s.bounds[1] - s.bounds[0], codes=None if codes is None else codes[use],
+        )  # fmt: skip
+
+    def _estimate(self, pair: Pair, h: Floats, how: EstimateOptions) -> Estimate:
+        """The mean of one system, or of one less another, whose strong ratings are h."""
+        rated = replace(self.items, weak=_of(self.items.weak, pair), strong=h)
+        return estimate_rated(
+            rated if self.rest is None else rated.beside(self.rest.points(pair)), how, self.recalibrate
+        )
+
+    def codes(self) -> Codes | None:
+        """The items' clusters as numbers."""
+        return None if self.items.clusters is None else cluster_codes(self.items.clusters, self.items.rates.size)
+
+    def covariance(self, found: Sequence[Estimate], of: Sequence[Pair]) -> Floats:
+        """Joint covariance of the errors of estimates `of` one system each, or of one less another.
+
+        Population: that of the contributions Δ. Pool: only the draw is random, T^{-2} Σ ξ (Δ−H)(Δ−H)ᵀ / (1−π), plus
+        Cov(H) (1/T − 1/N) where only T of the pool's N items were looked at.
+        """
+        T, own, rates = self.looked, self.items.rates.size, self.items.rates[:, None]
+        delta, theta = np.stack([e.contributions[:own] for e in found], axis=1), np.array([e.value for e in found])
+        if self.how.estimand == "population":
+            if self.rest is not None:
+                centred = delta - theta
+                return np.asarray((centred.T @ centred + self.rest.products(found, of, own)) / (T - 1) / T)
+            return np.asarray(sum_variance(delta - delta.mean(axis=0), self.codes()) / T**2)
+        strong = np.stack([_of(self.items.strong, pair) for pair in of], axis=1)
+        known = ~np.isnan(strong).any(axis=1, keepdims=True)
+        drawn = known & (rates < 1)
+        off = np.where(drawn, delta - strong, 0.0) / np.sqrt(np.where(drawn, 1 - rates, 1.0))
+        N = T if self.how.pool_size is None else self.how.pool_size
+        d, w = np.where(known, strong - theta, 0.0), np.where(known, 1.0 / rates, 0.0)
+        spread = (d * w).T @ d / w.sum()  # Cov(H) by inverse rates
+        covariance = off.T @ off / T**2 + spread * (1 / T - 1 / N)
+        # The estimates' own standard errors allow for clusters in a pool.
+        error = np.array([math.nan if e.standard_error is None else e.standard_error for e in found])
+        sd = np.sqrt(np.diag(covariance))
+        factor = np.divide(error, sd, out=np.ones_like(sd), where=(sd > 0) & ~np.isnan(error))
+        return np.asarray(covariance * np.outer(factor, factor))
+
+
+# Reading
+
+
+def read_systems(
+    source: TableLike,
+    names: Sequence[str],
+    weak: Sequence[str],
+    strong: Sequence[str],
+    draw: TableColumns,
+    how: EstimateOptions,
+    recalibrate: Recalibration,
+    meaning: Meaning = Meaning(),  # noqa: B008 - frozen
+) -> Systems:
+    """Systems by their columns of weak and strong ratings, in memory or in files; rows without a rate do not count."""
+    check_names(names)
+    if recalibrate == "platt":
+        raise InputError("platt is for 0/1 ratings, and a difference is none; use affine, isotonic or auto")
+    how.refuse_idle_pool_size()
+    if how.bounds is not None and not how.bounds[0] < how.bounds[1]:
+        raise InputError(f"bounds ({how.bounds[0]:g}, {how.bounds[1]:g}) must be in order")
+    relation, found, rest = large_relation(source), None, None
+    if relation is not None and recalibrate == "none" and draw.clusters is None and relation.row_in_sql is not None:
+        found = large_ratings(relation, weak, strong, draw, meaning)
+    if found is None:
+        table: Table | SqlTable = (whole := read_whole(source, relation))
+        items, numbers, notes = _in_memory(whole, weak, strong, draw, meaning)
+    else:
+        table, notes = found.relation, found.notes
+        items, numbers, rest = _in_files(found, weak)
+    how = how if how.bounds is not None else replace(how, bounds=meaning.bounds)
+    systems = Systems(tuple(names), items, how, recalibrate, rest=rest)
+    pool = TablePool.of(table, systems.looked)
+    _check_scale(table.name, systems, numbers)
+    if found is not None or (pool.rows > readers.MANY_ROWS and draw.clusters is None):
+        assert items.selected is not None
+        items = replace(items, folds=row_folds(numbers, items.selected))
+    notes += unlooked_note(pool.rows - systems.looked, how) + pool.notes(how)
+    binary = how.bounds is None and is_binary(items.strong)
+    return replace(systems, items=items, how=pool.how(replace(how, bounds=(0.0, 1.0)) if binary else how), notes=notes)
+
+
+def _in_memory(
+    table: Table, weak: Sequence[str], strong: Sequence[str], draw: TableColumns, meaning: Meaning
+) -> tuple[Ratings, RowNumbers, tuple[str, ...]]:
+    """All rows that were looked at, their numbers, and notes."""
+    read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
+    h = np.stack([plain_numbers(read, column) for column in strong], axis=1)
+    _refuse_unrated(read.name, h)
+    some = np.asarray(~np.isnan(h).all(axis=1))
+    drawn = read_draw(read, some, draw)
+    check_draw(read.name, drawn, some)
+    looked = drawn.looked
+    g = np.stack([weak_ratings(read, column, drawn) for column in weak], axis=1)
+    if drawn.assumed:
+        apart = (*strong, *(column for column in (draw.selected, draw.clusters) if column))
+        warn_of_choice(read, some, dict(zip(weak, g.T, strict=True)), apart=apart)
+    asked = some | (drawn.rates == 1)
+    if drawn.selected is not None:
+        asked |= drawn.selected & looked
+    clusters = None if draw.clusters is None else cluster_names(read, draw.clusters, looked).astype(np.str_)
+    items = Ratings(g[looked], h[looked], drawn.rates[looked], asked[looked], clusters)
+    return items, np.flatnonzero(looked), told + drawn.notes
+
+
+def _rest_of(found: LargeRatings, columns: Sequence[str], pair: Pair) -> Ratings:
+    """The rows that were not asked for, condensed by their weak ratings, which are in these columns; checked."""
+    what = found.expressions(*pair)
+    rows, alone = condense(found.relation.ask, what, folds=False)
+    if pair[1] is None:
+        check_rows(found, what, rows, columns[pair[0]])
+    return rows.part(np.arange(rows.rows) >= alone.shape[0])
+
+
+def _in_files(found: LargeRatings, columns: Sequence[str]) -> tuple[Ratings, RowNumbers, LargeRest]:
+    """Rows with a label of any system, asked for or of rate 1, their numbers, and what is known of all others."""
+    points, systems = cache(partial(_rest_of, found, columns)), range(len(columns))
+    rest = [points((k, None)) for k in systems]
+    values = [*(f"{found.weak[k].sql} AS g{k}, {found.strong[k].sql} AS h{k}" for k in systems)]
+    which = [found.labelled, f"{found.rate.sql} >= 1"]
+    if found.asked is not None:
+        which.append(f"(coalesce({found.asked.sql}, 0) <> 0 AND {found.rate.sql} IS NOT NULL)")
+    asked = "0" if found.asked is None else f"coalesce({found.asked.sql}, 0)"
+    answer = found.relation.ask(
+        f"SELECT {found.relation.row_in_sql} AS r, {found.rate.sql} AS q, {asked} AS s, {', '.join(values)}"
+        f" FROM {found.relation.source_in_sql()} WHERE {' OR '.join(which)} ORDER BY r"
+    )
+    got = {name: floats(unmasked(x)) for name, x in answer.items()}
+    g, h = (np.stack([got[f"{letter}{k}"] for k in systems], axis=1) for letter in "gh")
+    _refuse_unrated(found.relation.name, h)
+    labelled = ~np.isnan(h).all(axis=1)
+    drawn = labelled if found.assumed else labelled | (got["s"] != 0)
+    for k, column in enumerate(columns if found.assumed else columns[:1]):
+        rows = Ratings(g[:, k], h[:, k], got["q"]).beside(rest[k])
+        check_large_draw(found, rows, np.r_[drawn, np.zeros(rows.rows - drawn.size, dtype=np.bool_)], column)
+    items = Ratings(g, h, got["q"], np.ones(labelled.size, dtype=np.bool_))
+    return items, got["r"].astype(np.int64), LargeRest(rest[0].items, _spread(found, g), points)
+
+
+def _spread(found: LargeRatings, own: Floats) -> Floats:
+    """Σ (g − mean)(g − mean)ᵀ over all rows that have a rate, without those of the weak ratings `own`."""
+    J = len(found.weak)
+    about = [0.0 if one.range is None else 0.5 * sum(one.range) for one in found.weak]
+    each = ", ".join(
+        f"{one.sql} - {in_sql(x)} AS g{k}" for k, (one, x) in enumerate(zip(found.weak, about, strict=True))
+    )
+    pairs = [(i, j) for i in range(J) for j in range(i, J)]
+    sums = ", ".join([*(f"sum(g{k}) AS s{k}" for k in range(J)), *(f"sum(g{i} * g{j}) AS p{i}_{j}" for i, j in pairs)])
+    answer = found.relation.ask(
+        f"SELECT count(*) AS n, {sums} FROM (SELECT {each} FROM {found.relation.source_in_sql()}"
+        f" WHERE {found.rate.sql} IS NOT NULL) t"
+    )
+    d = own - np.array(about)
+    n = float(answer["n"][0]) - own.shape[0]
+    total = np.array([float(answer[f"s{k}"][0]) for k in range(J)]) - d.sum(axis=0)
+    square = np.zeros((J, J))
+    for i, j in pairs:
+        square[i, j] = square[j, i] = float(answer[f"p{i}_{j}"][0])
+    return np.asarray(square - d.T @ d - np.outer(total, total) / max(n, 1.0))
+
+
+def _refuse_unrated(name: str, h: Floats) -> None:
+    if np.isnan(h).any(axis=1).all():
+        raise TableError(f"no row of {name} has the strong rating of every system; a comparison needs two")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Every system has a name of its own."""
+    blank = [name for name in names if not name.strip()]
+    if blank:
+        raise InputError("a system's name is empty; give every system a name")
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise InputError(f"two systems are called {min(twice)!r}; give every system a name of its own")
+
+
+def _check_scale(name: str, systems: Systems, rows: RowNumbers) -> None:
+    """Strong ratings are on the scale, and answers still missing need its ends; `rows` are the numbers of the rows."""
+    h, bounds, missing = systems.items.strong, systems.how.bounds, systems.missing()
+    if bounds is not None:
+        outside = np.asarray(((h < bounds[0]) | (h > bounds[1])).any(axis=1))
+        if outside.any():
+            row = int(rows[np.argmax(outside)]) + 1
+            raise TableError(f"row {row} of {name} has a strong rating outside the bounds; give the scale's ends")
+    elif missing.any() and not is_binary(h):
+        row = int(np.argmax(missing))
+        system = systems.names[int(np.argmax(np.isnan(h[row])))]
+        raise TableError(
+            Message(
+                f"row {int(rows[row]) + 1} of {name} was asked for and lacks the strong rating of {system!r} "
+                f"({int(missing.sum())} such rows); get it, or give {argument('bounds=(low, high)')} to count it at "
+                "both ends"
+            )
+        )
+
+
+def is_binary(h: Floats) -> bool:
+    """Whether all ratings that are known are 0 or 1."""
+    known = h[~np.isnan(h)]
+    return bool(np.all((known == 0) | (known == 1)))
+
 
 _MOST_TIMES = 1000.0  # more than so many times the ratings to tell two systems apart is not worth saying
+
+
+# What is said of them
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -511,3 +1021,547 @@ def lifted(x: float) -> str:
 def between(interval: tuple[float, float] | None) -> str:
     """An interval as people write it."""
     return "none" if interval is None else f"{signed(interval[0])} to {signed(interval[1])}"
+
+
+_MOST_SYSTEMS = 50
+
+
+# A table each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One of the two tables: its rows, its mean, and the name of what each row comes from (an item or a cluster)."""
+
+    items: Ratings
+    mean: Estimate
+    bounds: tuple[float, float] | None
+    ids: Texts | None  # of the items; None where nothing tells them apart
+    rated: RatedTable | None = None  # None: from a campaign, whose own estimate the mean is
+
+    @property
+    def contributed(self) -> Ratings:
+        """The items with their contributions in the weak rating's place."""
+        return Ratings(self.mean.contributions, self.items.strong, self.items.rates)
+
+
+def compare_tables(
+    table: TableLike,
+    with_table: TableLike,
+    *,
+    strong: Strong | None = None,
+    weak: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    id: str | None = None,
+    last: TableColumns | None = None,
+    names: tuple[str, str] = ("this", "last"),
+    method: Method = "auto",
+    level: float = 0.95,
+    estimand: Estimand | None = None,
+    recalibrate: Recalibration = "none",
+    bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Comparison:
+    """How much higher the mean strong rating of `table` is than that of `with_table`, and how sure that is.
+
+    The columns are called alike in both tables, unless `last` says what they are called in the second one. Items are
+    told by the column `id` (`id`, if both tables have one). Where both tables have the same items with the same rates
+    and labels, the comparison is paired, as `compare` does it. Else each mean keeps its own interval and the difference
+    is made of the two (Newcombe 1998); items in both tables count by what their contributions have in common.
+
+    The export of a campaign needs no columns: its mean is what the campaign reports, and so is whose mean it is, unless
+    `estimand` says it (else: the population's).
+
+    Limiting cases: no item in common gives two independent samples; all of them, drawn together, gives `compare`.
+    """
+    check_names(names)
+    tables = read_table(table), read_table(with_table)
+    if estimand is None:
+        exports = [terms.estimand for terms in map(read_terms, tables) if terms is not None]
+        estimand = exports[0] if exports else "population"
+    how = EstimateOptions(method, "auto", level, estimand, None, bounds, seed=seed)
+    own, meaning = TableColumns(strong, weak, rate, selected, clusters, id), meaning_of(positive, scale)
+    first, second = (
+        _side(one, columns, how, recalibrate, meaning)
+        for one, columns in zip(tables, (own, own if last is None else last), strict=True)
+    )
+    paired = _paired(names, first, second, how, recalibrate)
+    return _unpaired(names, first, second) if paired is None else of_pair(paired)
+
+
+def _side(
+    table: Table, columns: TableColumns, how: EstimateOptions, recalibrate: Recalibration, meaning: Meaning
+) -> _Side:
+    """One table with its mean; a campaign's export with the mean that the campaign reports."""
+    terms, plain = read_terms(table), how.plain and recalibrate == "none" and meaning == Meaning()
+    if terms is not None and plain and terms.named(columns):
+        mean, pooled = reported(table, terms, level=how.level, estimand=how.estimand)
+        looked = ~np.isnan(table.numbers(terms.rates[-1], missing="allow"))
+        items = pooled.items
+        weak, rates = (x.reshape(items.strong.size, -1)[:, -1] for x in (items.weak, items.rates))
+        items = replace(items, weak=weak, rates=rates)
+        rated = RatedTable(table, items, looked, looked, (), False, TablePool.of(table, table.rows))
+        return _Side(items, mean, (terms.low, terms.high), _ids(table, columns.id, rated))
+    if columns.strong is None:
+        raise InputError("name the column with the strong rating: strong, or --strong on the command line")
+    ready = made_ready(table, columns.strong, columns.weak, meaning)
+    ready.refuse_pool(how.estimand)
+    refuse_unused_weights(ready.table, columns.rate)
+    rated = read_rated(ready, columns, fewest=2)
+    own = rated.how(how)
+    mean = estimate_rated(rated.items, own, recalibrate)
+    mean = replace(mean, notes=rated.notes(how) + mean.notes)
+    return _Side(rated.items, mean, own.bounds, _ids(ready.table, columns.id, rated), rated)
+
+
+def _ids(table: Table, column: str | None, rated: RatedTable) -> Texts | None:
+    if column is None and "id" not in table.columns:
+        return None
+    found: Texts = table.ids(column)[rated.rows]
+    return found
+
+
+def _paired(
+    names: tuple[str, str], a: _Side, b: _Side, how: EstimateOptions, recalibrate: Recalibration
+) -> Systems | None:  # fmt: skip
+    """Both tables as one, where they have the same items, rates and labels: then these were drawn once, for both."""
+    if a.rated is None or b.rated is None or a.rated.alone or b.rated.alone:
+        return None
+    if a.ids is None or b.ids is None or a.ids.size != b.ids.size:
+        return None
+    order = np.empty(a.ids.size, dtype=np.intp)  # of the second one's rows, to be that of the first one's
+    order[np.argsort(a.ids)] = np.argsort(b.ids)
+    x, y = a.items, b.items
+    strong = np.stack([x.strong, y.strong[order]], axis=1)
+    rated = ~np.isnan(strong)
+    alike = np.array_equal(a.ids, b.ids[order]) and np.array_equal(x.rates, y.rates[order])
+    if not alike or not np.array_equal(rated[:, 0], rated[:, 1]):
+        return None
+    drawn = rated.any(axis=1) | (x.rates == 1)
+    for selected in (x.selected, None if y.selected is None else y.selected[order]):
+        drawn = drawn if selected is None else drawn | selected
+    clusters = None if x.clusters is None else x.clusters.astype(np.str_)
+    items = Ratings(np.stack([x.weak, y.weak[order]], axis=1), strong, x.rates, np.asarray(drawn), clusters)
+    ends = (0.0, 1.0) if a.bounds is None and is_binary(strong) else a.bounds
+    told = ("both tables have the same items, drawn together: the comparison is paired", *a.rated.notes(how))
+    return Systems(names, items, a.rated.how(replace(how, bounds=ends)), recalibrate, told)
+
+
+def _unpaired(names: tuple[str, str], a: _Side, b: _Side, shared: tuple[float, str] | None = None) -> Comparison:
+    covariance, told = shared or _common(a, b)
+    x, y, level = a.mean.standard_error, b.mean.standard_error, a.mean.level
+    difference = _difference(a.mean, b.mean, covariance)
+    if x is None or y is None:
+        of_both = Ratio(None, None, level, "the error of one of the two means is unknown")
+    else:
+        both, z = np.array([[x**2, covariance], [covariance, y**2]]), float(special.ndtri(0.5 + level / 2))
+        of_both = ratio(a.mean.value, b.mean.value, both, quantile=z, level=level)
+    notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
+    # The interval says how sure it is, whether or not both means have a standard error.
+    sure = error_probability(replace(difference, standard_error=difference.standard_error or 0.0))
+    return compared(names, (difference, a.mean, b.mean), sure, of_both, (told, *notes), paired=False)
+
+
+def _common(a: _Side, b: _Side, *, one_draw: bool = False) -> tuple[float, str]:
+    """Covariance through shared items, and what there is to say about them; `one_draw`: it is known to be one."""
+    if a.ids is None or b.ids is None:
+        return 0.0, (
+            "two samples: no column tells which items are the same in both tables, so all are taken as different"
+        )
+    shared, *rows = np.intersect1d(a.ids.astype(np.str_), b.ids.astype(np.str_), return_indices=True)
+    if not shared.size:
+        return 0.0, "two samples: the tables have no item in common"
+    said = f"two samples: {shared.size:,} items are in both tables, each drawn by itself; "
+    if one_draw:
+        said = f"{shared.size:,} prompts have rows of both systems, drawn by one random number: "
+    if a.mean.estimand == "population":
+        x, y = (
+            ids if clusters is None else clusters
+            for ids, clusters in ((a.ids, a.items.clusters), (b.ids, b.items.clusters))
+        )
+        found = shared_covariance((a.mean.contributions, b.mean.contributions), (x, y))
+        return found, said + "the interval allows for items that both have"
+    ours, theirs = a.contributed, b.contributed
+    alike = ours.part(rows[0]), theirs.part(rows[1])
+    assert a.mean.pool_size is not None, "a pool's own mean knows its pool"
+    assert b.mean.pool_size is not None
+    pools, same = (a.mean.pool_size, b.mean.pool_size), one_draw or looks_like_one_draw(*alike)
+    found = pool_covariance(ours, theirs, *alike, pools=pools, one_draw=same)
+    one = "one draw took them for both (the same seed), and the interval allows for it"
+    return found, said + (one if same else "their draws are independent")
+
+
+def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
+    """One mean less the other; the interval is Newcombe's."""
+    known = a.standard_error is not None and b.standard_error is not None
+    variance = (a.standard_error or 0.0) ** 2 + (b.standard_error or 0.0) ** 2 - 2 * covariance
+    r, ends = 0.0, None
+    if a.standard_error and b.standard_error:
+        r = float(np.clip(covariance / (a.standard_error * b.standard_error), -1.0, 1.0))
+    if a.interval is not None and b.interval is not None:
+        ends = difference_interval((a.value, b.value), (a.interval, b.interval), r)
+    kinds = ", ".join(dict.fromkeys((a.interval_method, b.interval_method)))
+    return Estimate(
+        value=a.value - b.value,
+        standard_error=math.sqrt(variance) if known and variance > 0 else None,
+        interval=ends,
+        level=a.level,
+        items=a.items + b.items,
+        labels=a.labels + b.labels,
+        method="; ".join(dict.fromkeys((a.method, b.method))),
+        interval_method=f"two samples ({kinds})",
+        estimand=a.estimand,
+        notes=() if ends is not None else ("one of the two means has no interval",),
+    )
+
+
+# A campaign's systems, each row drawn at its own rate and all rows of an item by one random number
+
+
+def compare_pooled(
+    pooled: Pooled, systems: Texts, sizes: Mapping[str, float], baseline: str, ids: Texts | None
+) -> Comparison | ManyComparisons:
+    """Systems of a campaign against its baseline, from all rounds as one draw; differences hold all at once.
+
+    `systems` and `ids` say whose row each item is and of which prompt, `sizes` how many rows each system has.
+    """
+    t, names = pooled.terms, against(list(sizes), baseline)
+    level = 1 - (1 - t.level_at) / (len(names) - 1)
+    sides = []
+    for name in names:
+        here = np.asarray(systems == name)
+        part = pooled.items.part(here)
+        if part.labels < 2:
+            raise InputError(f"system {name!r} has {part.labels} strong ratings; a comparison needs two at least")
+        part = replace(part, clusters=None) if ids is not None else part  # one row of each prompt
+        size = float(sizes[name]) if t.estimand == "pool" else None
+        unseen = unseen_kinds(part) if t.unseen else 0.0
+        terms = replace(t, level_at=level, level=level, unseen=unseen, anytime=False, pool_size=size)
+        mean = estimate_pooled(Pooled(terms, part)).within((t.low, t.high))
+        sides.append(_Side(part, mean, (t.low, t.high), None if ids is None else ids[here]))
+    last = sides[-1]  # the baseline's
+    shared = [_common(one, last, one_draw=True) for one in sides[:-1]]
+    told = tuple(dict.fromkeys(words for _, words in shared))
+
+    def shown(e: Estimate) -> Estimate:
+        kind = f"anytime ({e.interval_method})" if t.anytime else e.interval_method
+        return replace(e, level=t.level, interval_method=kind)
+
+    if len(names) == 2:
+        found = _unpaired((names[0], names[1]), sides[0], last, shared[0])
+        d, a, b = map(shown, (found.difference, found.first, found.second))
+        return replace(
+            found, difference=d, first=a, second=b, sentence=sentence(found.names, d, found.probability_better)
+        )
+    apart = [_difference(one.mean, last.mean, both) for one, (both, _) in zip(sides, shared, strict=False)]
+    sure = [error_probability(replace(d, standard_error=d.standard_error or 0.0)) for d in apart]
+    means = [shown(side.mean) for side in sides]
+    return of_many_apart(names, means, [shown(d) for d in apart], sure, level=t.level, each=level, notes=told)
+
+
+# A row for each item and system
+
+
+def compare_long(
+    table: TableLike,
+    *,
+    system: str,
+    strong: str | None = None,
+    weak: str | None = None,
+    id: str | None = None,
+    baseline: str | None = None,
+    rate: Rate = None,
+    selected: str | None = None,
+    clusters: str | None = None,
+    method: Method = "auto",
+    level: float = 0.95,
+    estimand: Estimand = "population",
+    recalibrate: Recalibration = "none",
+    bounds: tuple[float, float] | None = None,
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Comparison | ManyComparisons:
+    """Systems of a table with one row per item and system: column `system` says whose row it is, `id` of which item.
+
+    Where every system has every item, drawn together, the comparison is paired, as `compare` and `compare_many` do it.
+    Two systems that were rated apart are compared as two tables, see `compare_tables`. Without a `baseline` the second
+    of two systems is it. The export of a campaign that compares these systems needs no columns.
+    """
+    if strong is None:
+        if weak is not None:
+            raise InputError(NO_STRONG)
+        return _exported(read_table(table), system, baseline)
+    said = meaning_of(positive, scale)
+    read, told = in_numbers(read_table(table), strong=(strong,), weak=() if weak is None else (weak,), meaning=said)
+    ends = said.bounds if bounds is None else bounds
+    if id is None and "id" not in read.columns:
+        raise TableError(Message(f"{read.name} has no column 'id'; name the column of item ids ({argument('id')})"))
+    id = "id" if id is None else id
+    rows = _rows_by_system(read, system, id)
+    names = against(list(rows), baseline)
+    wide = _wide(read, rows, id, TableColumns(strong, weak, rate, asked_column(read, selected), clusters))
+    if wide is not None:
+        how = EstimateOptions(method, "auto", level, estimand, None, ends, seed=seed)
+        asked, groups = ("selected" if "selected" in wide else None), (None if clusters is None else "clusters")
+        draw = TableColumns(None, None, RATE if RATE in wide else None, asked, groups)
+        g, h = ([f"{kind} {name}" for name in names] for kind in ("weak", "strong"))
+        systems = read_systems(read_table(wide, name=read.name), names, g, h, draw, how, recalibrate)
+        systems = replace(systems, notes=told + systems.notes)
+        return of_pair(systems) if len(names) == 2 else of_many(systems)
+    if len(names) > 2:
+        raise InputError(
+            f"{len(names)} systems were rated apart: every system needs a row for every item, with the same rate and "
+            "labels; compare two at a time"
+        )
+    first, last = (_table_of(read, name, rows[name]) for name in names)
+    apart = compare_tables(
+        first, last, weak=weak, strong=strong, rate=rate, selected=selected, clusters=clusters,
+        id=id, names=(names[0], names[1]), method=method, level=level, estimand=estimand,
+        recalibrate=recalibrate, bounds=ends, seed=seed,
+    )  # fmt: skip
+    return replace(apart, notes=told + apart.notes)
+
+
+def _exported(table: Table, system: str, baseline: str | None) -> Comparison | ManyComparisons:
+    """The comparison of a campaign from its export."""
+    own = read_asked(table, "compare", (system,))
+    if own is None:
+        raise InputError(NO_STRONG)
+    whose = table.texts(system)[own.looked]
+    return compare_pooled(own.pooled, whose, own.sizes, baseline or str(own.baseline), own.pooled.items.clusters)
+
+
+def _rows_by_system(table: Table, system: str, id: str) -> dict[str, NDArray[np.intp]]:
+    """The rows of every system, sorted by item: one row for an item and a system."""
+    whose, items = table.texts(system).astype(np.str_), table.texts(id).astype(np.str_)
+    found, first = np.unique(whose, return_index=True)
+    names = [str(name) for name in found[np.argsort(first)]]
+    if len(names) > _MOST_SYSTEMS:
+        raise TableError(f"column {system!r} of {table.name} has {len(names)} different values; is it the system?")
+    if len(names) < 2:
+        raise InputError(f"column {system!r} of {table.name} has one system, {names[0]!r}; a comparison needs two")
+    rows = {}
+    for name in names:
+        at = np.flatnonzero(whose == name)
+        at = at[np.argsort(items[at], kind="stable")]
+        twice = np.flatnonzero(items[at][1:] == items[at][:-1])
+        if twice.size:
+            one, two = sorted((int(at[twice[0]]), int(at[twice[0] + 1])))
+            raise TableError(
+                f"rows {one + 1} and {two + 1} of {table.name} are both item {str(items[one])!r} of system {name!r}; "
+                "keep one of them"
+            )
+        rows[name] = at
+    return rows
+
+
+def _table_of(table: Table, name: str, rows: NDArray[np.intp]) -> Table:
+    """One system's rows as a table of their own."""
+    columns = {column: np.asarray(values)[np.sort(rows)] for column, values in table.arrays().items()}
+    return read_table(columns | _pool_size(table, rows), name=f"{table.name}, {name}")
+
+
+def _pool_size(table: Table, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """The pool's size as the rows say it, of one system's share of them."""
+    if POOL_SIZE not in table.columns:
+        return {}
+    return {POOL_SIZE: table.numbers(POOL_SIZE, missing="allow")[rows] * rows.size / table.rows}
+
+
+def _wide(table: Table, rows: Mapping[str, NDArray[np.intp]], id: str, columns: TableColumns) -> dict[str, Any] | None:
+    """One row per item, a pair of columns per system; `None` where the systems were not drawn together."""
+    first, rate, items = next(iter(rows.values())), columns.rate, table.texts(id)
+    h = table.numbers(str(columns.strong), missing="allow")
+    g = np.zeros(table.rows) if columns.weak is None else table.numbers(columns.weak, missing="allow")
+    drawn = ~np.isnan(h) if columns.selected is None else table.numbers(columns.selected) != 0
+    column = rate if isinstance(rate, str) and rate in table.columns else RATE if rate is None else None
+    q = table.numbers(column, missing="allow") if column is not None and column in table.columns else None
+    alike = (items, drawn) if q is None else (items, drawn, np.nan_to_num(q, nan=-1.0))
+    if not all(np.array_equal(each[at], each[first]) for at in rows.values() for each in alike):
+        return None
+    out: dict[str, Any] = _pool_size(table, first)
+    for name, at in rows.items():
+        out |= {f"weak {name}": g[at], f"strong {name}": h[at]}
+    if q is not None:
+        out[RATE] = q[first]
+    elif rate is not None:
+        out[RATE] = np.full(first.size, float(rate))
+    if columns.selected is not None:
+        out["selected"] = drawn[first]
+    if columns.clusters is not None:
+        out["clusters"] = table.texts(columns.clusters)[first]
+    return out
+
+
+# Plans: rates that follow the uncertainty of the difference, not of either rating
+
+
+def add_difference(table: TableLike, *, weak: tuple[str, str], strong: tuple[str, str] | None = None) -> Table:
+    """The table with the columns `weak_difference` and (where `strong` is given) `strong_difference` at its end.
+
+    Plans of comparisons are made of these columns, and `draw_pool` adds the first to a pool by itself.
+    """
+    read = read_table(table)
+    columns = {WEAK_DIFFERENCE: read.numbers(weak[0]) - read.numbers(weak[1])}
+    if strong is not None:
+        columns[STRONG_DIFFERENCE] = plain_numbers(read, strong[0]) - plain_numbers(read, strong[1])
+    return read.with_columns(columns)
+
+
+def plan_comparison(
+    table: TableLike,
+    *,
+    weak: tuple[str, str],
+    strong: tuple[str, str],
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    within: float | None = None,
+    level: float = 0.95,
+    uncertainty: str | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    calibrate: Recalibration = "none",
+    features: Sequence[str] = (),
+    estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> Plan:
+    """`plan` for the difference of two systems: the rows with both strong ratings are the pilot.
+
+    Costs are those of rating one system's answer once; an item is rated for both, so it costs twice that, weak and
+    strong. `target_se` and `within` are the difference's. Words as ratings are as in `compare`.
+    """
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, within=within, level=level, pool_size=pool_size,
+        estimand=estimand, floor=floor, answers=2,
+    )  # fmt: skip
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
+    read = add_difference(read, weak=weak, strong=strong)
+    columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
+    first, second = (np.isnan(plain_numbers(read, column)) for column in strong)
+    halves = int(np.count_nonzero(first != second))
+    notes = (
+        *said,
+        f"an item is rated for both systems: its weak ratings cost {goal.weak_cost:g}, its strong ones "
+        f"{goal.strong_cost:g}",
+        *([f"{halves:,} rows with one of the two strong ratings are no part of the pilot"] if halves else []),
+    )
+    pilot = read_pilot(read, columns)
+    return plan_mean(read, pilot, columns, goal, words=words, notes=notes, derived=Derived("difference", weak))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ComparisonsPlan(AnyPlan):
+    """Rates for the table's rows that serve all differences to a baseline at once."""
+
+    recommendation: PolicyName
+    policy: Policy  # the policy behind the rates
+    basis: dict[str, Any]  # arguments and the figures found; "inputs" in JSON
+    rows: PlannedRows = field(repr=False)  # the table's rows, for `draw_pool`
+    notes: tuple[str, ...] = ()
+
+    @property
+    def drawn_by(self) -> PlannedRows:
+        return self.rows
+
+    @property
+    def rates(self) -> Floats:
+        """π of every row of the table."""
+        return self.policy.rates
+
+    @property
+    def expected_se(self) -> float | None:
+        """Root mean square of the differences' standard errors."""
+        return self.policy.expected_se
+
+    def summary(self) -> str:
+        how = "at one rate for all" if self.recommendation == "random" else "most often where differences are unsure"
+        return f"Buy the systems' strong ratings {how}: {self.policy.summary()}"
+
+
+def plan_comparisons(
+    table: TableLike,
+    *,
+    baseline: str,
+    weak: Mapping[str, str],
+    strong: Mapping[str, str],
+    weak_cost: float,
+    strong_cost: float,
+    budget: float | None = None,
+    target_se: float | None = None,
+    pool_size: float | None = None,
+    floor: float | None = None,
+    estimand: Estimand = "population",
+    positive: Positive = None,
+    scale: Scale = None,
+    seed: int = 0,
+) -> ComparisonsPlan:
+    """Rates for the table's rows that serve all differences to the baseline at once.
+
+    The vector target of METHODS section 2: u is the mean over the systems of the differences' conditional squared
+    errors, V that of their variances, so `expected_se` and `target_se` are the root mean square of the differences'
+    standard errors. Costs are those of rating one system's answer once, and an item is rated for all of them. The rates
+    follow u only where the pilot's own residuals, by models that have not seen them, say that it beats one rate for
+    all. Words as ratings are as in `compare`.
+    """
+    goal = PlanGoal.of(
+        weak_cost, strong_cost, budget=budget, target_se=target_se, pool_size=pool_size, estimand=estimand,
+        floor=floor, answers=len(strong),
+    )  # fmt: skip
+    words = meaning_of(positive, scale)
+    read, said = in_numbers(read_table(table), strong=strong.values(), weak=weak.values(), meaning=words)
+    pilots = _pilots(read, baseline, weak, strong, seed)
+    errors = together(pilots, np.full(len(pilots), 1.0 / len(pilots)))
+    uniform = goal.solve(np.full(read.rows, errors.weak_error), errors.variance)
+    active = goal.solve(errors.error, errors.variance, goal.floors(errors.error, errors.variance)[0])
+    seen = active_rates(errors.held_out_error, scale=active.scale, floor=active.floor)
+
+    def price(rates: Floats) -> float:  # J
+        return (goal.weak_cost + goal.strong_cost * float(rates.mean())) * errors.item_variance(rates)
+
+    better = price(seen) < price(np.full(seen.size, float(uniform.rates[0])))
+    name: PolicyName = "active" if better else "random"
+    best = active if better else uniform
+    told = {"table": read.name, "rows": read.rows, "labels": int(seen.size), "baseline": baseline}
+    each = f"an item is rated for all {len(strong)} systems: it costs {goal.weak_cost:g} and {goal.strong_cost:g}"
+    return ComparisonsPlan(
+        recommendation=name,
+        policy=best,
+        basis=told
+        | {"weak": dict(weak), "strong": dict(strong)}
+        | goal.to_dict()
+        | {"seed": seed, "variance": errors.variance, "weak_error": errors.weak_error},
+        rows=PlannedRows.of(read, tuple(weak.values()), name, best.rates, best.items, goal, words),
+        notes=(*said, each),
+    )
+
+
+def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mapping[str, str], seed: int) -> list[Pilot]:
+    """One for each difference, all on the rows that have every strong rating."""
+    if baseline not in strong or set(weak) != set(strong) or len(strong) < 2:
+        raise InputError("give weak and strong columns for the same systems, the baseline and at least one more")
+    h = {name: plain_numbers(table, column) for name, column in strong.items()}
+    whole = np.all([~np.isnan(x) for x in h.values()], axis=0)
+    if whole.sum() < 2:
+        raise TableError(f"{int(whole.sum())} rows of {table.name} have every strong rating; a plan needs two at least")
+    g = {name: table.numbers(column) for name, column in weak.items()}
+    differences = {name: np.where(whole, h[name] - h[baseline], np.nan) for name in strong if name != baseline}
+    found = [learn_pilot(g[name] - g[baseline], d, None, calibrate=None, seed=seed) for name, d in differences.items()]
+    if not any(pilot.variance > 0 for pilot in found):
+        raise InputError("no system differs from the baseline on any row of the pilot; get more labels")
+    return found
+
+
+def rounded_up(x: float) -> int:
+    """The number rounded up to two digits: more would pretend to be exact."""
+    unit = 10 ** max(math.floor(math.log10(max(x, 1.0))) - 1, 0)
+    return int(math.ceil(x / unit - 1e-9) * unit)

@@ -1,15 +1,28 @@
 """A plan applied to a pool: every item's rate, and who gets the strong rating.
 
-One way for a table in memory, for files that are read piece by piece and for partitions of Spark. Whoever goes through
-the rows calls `survey` for every part and adds the surveys up, asks `line_ends` where the line of items that are looked
-at ends, and calls `added` for the columns of every part.
+One way whatever was planned and wherever the rows are. Whoever goes through them calls `survey` for every part and adds
+the surveys up, asks `line_ends` where the line of items that are looked at ends, and calls `added` for the columns of
+every part.
+
+A pool in memory is one part. Files are read, hashed and written piece by piece, in three passes. The first computes
+every row's rate, its hash r and its place in the line of who is looked at, keeps them on the disk, and adds up what the
+rest hangs on: rows, drift, counts along the line. The second, where not all rows are looked at, finds the exact end of
+the line in the one bin that holds it. The third writes.
+
+On Spark every partition is surveyed into one row of sums, which add up here; the result is a DataFrame that is computed
+when it is written or asked for. What decides about a row is a function of its own columns and of its id, so that a task
+that fails and runs again gives the same rows.
 """
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+import operator
+import os
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +40,89 @@ from ratewise.core.draw import (
     uniform,
     whole_items,
 )
-from ratewise.core.messages import Message, argument
-from ratewise.core.names import PolicyName
+from ratewise.core.names import Estimand, PolicyName
 from ratewise.core.ratings import Mask
 from ratewise.core.result import FrameKind, Result
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, Message, TableError, argument
 from ratewise.questions.goal import PlanGoal
-from ratewise.questions.old_labels import Before, read_before
-from ratewise.questions.people import made_ready
-from ratewise.questions.rated import POOL_SIZE
-from ratewise.questions.strata import InputPlan, check_known, read_strata
-from ratewise.questions.transfer import Counts, Drift, KnownLabels, Transfer, check_rates
-from ratewise.tables import Table, TableLike, read_table
+from ratewise.questions.rated import POOL_SIZE, made_ready
+from ratewise.questions.strata import Codes, InputPlan, check_known, read_strata, slice_names
+from ratewise.questions.transfer import Counts, Drift, KnownLabels, Transfer, check_rates, load_transfer, plan_errors
+from ratewise.tables import Relation, Table, TableLike, open_relation, read_table
 from ratewise.tables.cells import Texts
-from ratewise.tables.spark import SqlTable
+from ratewise.tables.engine import shortened
+from ratewise.tables.relation import Piece, Spool, check_place, each, folder_of, pieces_of, shared_id, write_pieces
+from ratewise.tables.spark import SparkTable, SqlTable, is_spark
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, in_numbers
+from ratewise.tables.write import write_text
+
+AT_RANDOM, BY_HAND = "at random", "by hand"
+
+# Labels that are there already, and a new draw beside them (METHODS section 13). Old labels were drawn with chances p₀;
+# the new draw skips them and takes any other item with chance p₁. Whether an item ends with a label then has the chance
+#
+#     π = 1 − (1 − p₀)(1 − p₁)
+#
+# and the pooled estimate weighs every label, old or new, by 1/π. Labels that somebody picked have no p₀. For a pool's
+# mean they are the known values of their items, which count with π = 1, and the draw is about the others alone. For a
+# population's mean they only teach: they are drawn like any other item, and those that are not drawn are set aside.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    """What old labels have given: p₀ of every row, and which rows cannot be asked again."""
+
+    drawn: str
+    rates: Floats  # p₀
+    labelled: Mask
+    known: bool  # the labels are known values of their items
+    teach: bool  # the labels only teach
+
+    @property
+    def askable(self) -> Mask:
+        """Rows whose label would have to be paid for."""
+        return ~self.labelled
+
+    def total(self, wanted: Floats) -> Floats:
+        """π of rows whose chance is to be `wanted`: not less than what it is already."""
+        return np.maximum(wanted, self.rates)
+
+    def new(self, total: Floats) -> Floats:
+        """p₁, the probability of the new draw that gives this π."""
+        rest = 1.0 - self.rates
+        return np.divide(total - self.rates, rest, out=np.ones(total.size), where=rest > 0)
+
+    def labels(self, wanted: Floats) -> float:
+        """Expected number of new labels."""
+        return float(self.new(self.total(wanted))[self.askable].sum())
+
+
+def read_before(table: Table, strong: str, drawn: str, estimand: Estimand) -> Before:
+    """p₀ by how the old labels were drawn: "at random", "by hand", or the name of a column of rates."""
+    labelled = ~np.isnan(table.numbers(strong, missing="allow"))
+    n = table.rows
+    if drawn == AT_RANDOM:
+        return Before(drawn, np.full(n, labelled.mean()), labelled, known=False, teach=False)
+    if drawn == BY_HAND:
+        known = estimand == "pool"
+        return Before(drawn, np.where(labelled & known, 1.0, 0.0), labelled, known=known, teach=not known)
+    return Before(drawn, drawn_rates(table, drawn, labelled), labelled, known=False, teach=False)
+
+
+def drawn_rates(table: Table, column: str, labelled: Mask, *, key: str = "drawn") -> Floats:
+    """The rates that labels were drawn with, by a column of the table that this key names."""
+    if column not in table.columns:
+        raise InputError(
+            f"{key} is {column!r}; write 'at random', 'by hand', or the name of a column of rates of {table.name}"
+        )
+    rates = table.numbers(column)
+    bad = ~((rates >= 0) & (rates <= 1)) | (labelled & (rates == 0))
+    if bad.any():
+        row = int(np.argmax(bad)) + 1
+        raise TableError(f"row {row} of {table.name} has no rate that it can have been drawn with in column {column!r}")
+    return rates
+
 
 _WRITTEN = ("rate", "selected", POOL_SIZE)  # columns of a draw
 _LEAST_RATE = 1e-100  # never drawn, and its inverse can still be squared
@@ -480,11 +560,6 @@ def _without_each(table: Table, old: KnownLabels, before: Before) -> tuple[Float
 # Slices and random samples
 
 
-def pool_size(looked: Mask) -> dict[str, Floats]:
-    """The column that keeps the pool's size with each row, where some rows were not looked at and might be left out."""
-    return {} if looked.all() else {POOL_SIZE: np.full(looked.size, float(looked.size))}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedRows:
     """The rates of a table's rows, and the weak ratings that say which rows these are.
@@ -535,3 +610,344 @@ class PlannedRows:
 def _weak(table: Table, columns: Sequence[str], words: Meaning) -> Floats:
     read, _ = in_numbers(table, strong=(), weak=columns, meaning=words)
     return np.stack([read.numbers(column) for column in columns], axis=1)
+
+
+# What every plan is drawn by
+
+
+class AnyPlan(Result):
+    """What every `plan_*` gives: it prints, goes into a file, and `draw_pool` draws by it."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON, without the rates of the table's rows."""
+        return {("inputs" if name == "basis" else name): value for name, value in Result.to_dict(self).items()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON."""
+        write_text(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    @property
+    def drawn_by(self) -> "Transfer | PlannedRows | SlicePolicies":
+        """What gives a pool's items their rates."""
+        raise NotImplementedError
+
+
+# The draw by a slice plan: every slice's own rates on its own rows, one draw for all
+
+
+SlicePolicies = tuple[str, dict[str, Transfer | None]]
+"""The column of slices, and every slice's policy; none for those that have no plan."""
+
+
+def slice_policies(path: str | os.PathLike[str]) -> SlicePolicies | None:
+    """What a file with a slice plan says; nothing of another file, or of what cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        return None
+    if not (isinstance(data, dict) and isinstance(data.get("by"), str) and "slices" in data):
+        return None
+    with plan_errors(path):
+        plans = {one["name"]: one["plan"] for one in data["slices"]}
+        return data["by"], {name: plan and Transfer.from_dict(plan["transfer"]) for name, plan in plans.items()}
+
+
+def draw_slices(
+    pool: TableLike,
+    plan: AnyPlan | str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = True,
+) -> Drawn:
+    """Give every item the rate that its slice's plan gives it, and draw by hash of the seed and the item's id.
+
+    Only as many items of each slice are looked at as its plan foresees, unless `within_budget=False`. Items of slices
+    that have no plan get no rate, and a note says so.
+    """
+    found = plan.drawn_by if isinstance(plan, AnyPlan) else slice_policies(plan)
+    if not isinstance(found, tuple):
+        named = "this" if isinstance(plan, AnyPlan) else os.fspath(plan)
+        raise TableError(f"{named} is no slice plan; save one that was made by a column")
+    return _draw_slices(pool, *found, seed=seed, id_column=id_column, within_budget=within_budget)
+
+
+def _draw_slices(
+    pool: TableLike, by: str, transfers: Mapping[str, Transfer | None], *, seed: int, id_column: str | None,
+    within_budget: bool,
+) -> Drawn:  # fmt: skip
+    table, ids = undrawn(pool, id_column, ("rate", "selected", POOL_SIZE, "weight", "weak_calibrated"))
+    names, groups = slice_names(table, by)
+    look, r = (uniform(ids, seed=name) for name in (f"{seed}:look", f"{seed}"))
+    columns = {name: np.full(table.rows, np.nan) for name in ("rate", "weight", "weak_calibrated")}
+    parts: list[tuple[Codes, int]] = []  # a slice's rows, and how many of them are looked at
+    expected = spent = planned = 0.0
+    calibrated, notes = True, list[str]()
+    for name in names:
+        rows, transfer = np.flatnonzero(groups == name), transfers.get(name)
+        if transfer is None:
+            notes.append(f"slice {name!r} has no plan: its {rows.size:,} items get no rate")
+            continue
+        needed = transfer.policy == "active" or transfer.weak in table.columns
+        weak, error = (x[rows] for x in transfer.columns(table)) if needed else (r[rows], np.zeros(rows.size))
+        drift = transfer.drift(weak, error) if needed else None
+        if drift is not None and drift.drifted:
+            notes.append(f"slice {name!r}: {drift.summary()}")
+        part, prices = {"r": r[rows], "look": look[rows], "rate": transfer.rates(error)}, prices_of(transfer)
+        end = one_line_end(
+            replace(transfer, budget=None), LineCounts.of(part["look"], part["r"], part["rate"]), partial(in_bin, part),
+            rows.size, within_budget=within_budget,
+        )  # fmt: skip
+        count, mean_rate = int(end.items.sum()), 1.0 if transfer.policy == "base" else float(part["rate"].mean())
+        columns["rate"][rows] = np.where(end.looked(part), part["rate"], np.nan)
+        columns["weak_calibrated"][rows] = weak
+        calibrated &= needed and transfer.calibrates
+        expected, spent = expected + prices.cost(count, end.rate_sum), spent + prices.cost(count, end.asked)
+        planned += prices.cost(transfer.items, transfer.items * mean_rate)
+        parts.append((rows, count))
+    if not parts:
+        raise TableError(f"no slice of {table.name} is in the plan, which has {', '.join(map(repr, transfers))}")
+    rates, rows_planned, looked_at = columns["rate"], sum(rows.size for rows, _ in parts), sum(n for _, n in parts)
+    check_rates(rates)
+    looked = ~np.isnan(rates)
+    for rows, count in parts:  # in the mean of all planned slices: W_s T/T_s, 1 on average
+        columns["weight"][rows] = rows.size / rows_planned * looked_at / max(count, 1)
+    columns["weight"][~looked] = np.nan
+    if expected > OVER * planned:
+        notes.append(
+            Message(
+                f"rating all items is expected to cost {expected:,.2f}, more than the {planned:,.2f} planned: draw "
+                f"with {argument('within_budget')}, or plan with the sizes that slices have in this pool"
+            )
+        )
+    if not calibrated:
+        del columns["weak_calibrated"]
+    size = {} if looked.all() else {POOL_SIZE: np.full(table.rows, float(table.rows))}  # rows may be left out later
+    added = {"rate": rates, "selected": looked & (r < rates), **size, **columns}
+    return Drawn.of(table, added, expected=expected, spend=spent, notes=tuple(notes))
+
+
+# Files, piece by piece
+
+
+def draw_file(
+    pool: str | os.PathLike[str] | Relation,
+    transfer: Transfer,
+    output: str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = True,
+) -> DrawnFile:
+    """What `draw_transfer` gives, written to `output` as `write_table` writes it, or as the parts of a folder.
+
+    Memory does not grow with the rows. On the disk, beside the output, at most 48 bytes a row are needed meanwhile.
+    """
+    place = os.fsdecode(output)
+    check_place(place)
+    relation = open_relation(pool)
+    ids = ids_of(relation, id_column)
+    work = DrawWork.of(relation, transfer, seed=seed, within_budget=within_budget, id_column=ids)
+    pieces = pieces_of(relation)
+
+    def of(piece: Piece) -> tuple[DrawRows, Survey]:
+        table = piece.table(work.columns) if work.columns else None
+        return survey(work, table, piece.uniforms(work.id_column, *work.seeds))
+
+    with Spool(folder_of(place)) as spool:
+        surveyed = _surveyed(relation, pieces, ids, spool, seed, of)
+        found = line_ends(
+            work, surveyed, lambda group, at: np.concatenate([in_bin(b, group, at) for b in spool.batches()], axis=1)
+        )
+        drawn = told(transfer, found, work.drift(surveyed))  # before anything is written: a damaged plan may fail here
+        write_pieces(pieces, lambda piece: added(found, spool.read(piece.first, piece.size)), place)
+    return drawn
+
+
+def draw_at_random(
+    pool: str | os.PathLike[str] | Relation,
+    count: int,
+    output: str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+) -> DrawnFile:
+    """A simple random sample of `count` rows, written to `output` as `draw_file` writes: all rows, each with its rate.
+
+    No plan and no price is needed. The sample is the `count` rows with the smallest r of seed and id, so every row has
+    the rate count/rows, and a larger sample of the same seed holds the smaller one.
+    """
+    place = os.fsdecode(output)
+    check_place(place)
+    relation = open_relation(pool)
+    refuse_drawn(relation)
+    id_column, rows = ids_of(relation, id_column), relation.count()
+    if not 1 <= count <= rows:
+        number = argument(f"at_random {count}")
+        raise InputError(Message(f"{number}: {relation.name} has {rows:,} rows; give a number from 1 to {rows}"))
+    pieces = pieces_of(relation)
+
+    def of(piece: Piece) -> tuple[DrawRows, LineCounts]:
+        (r,) = piece.uniforms(id_column, f"{seed}")
+        return {"r": r}, LineCounts.of(r, r, r)
+
+    with Spool(folder_of(place)) as spool:
+        line = _surveyed(relation, pieces, id_column, spool, seed, of)
+
+        def rows_in(_: int, at: int) -> Floats:
+            here = np.concatenate([r[bin_of(r) == at] for r in (batch["r"] for batch in spool.batches())])
+            return np.stack([here] * 3)
+
+        cut, rate = end_for(line, 0, BY_NUMBER, count, rows_in)[0], count / rows
+
+        def drawn(piece: Piece) -> dict[str, Floats | Mask]:
+            r = spool.read(piece.first, piece.size)["r"]
+            return {"rate": np.full(piece.size, rate), "selected": cut.keeps(r, r)}
+
+        write_pieces(pieces, drawn, place)
+    return DrawnFile(rows, rows, count, rate, None, None, None, ())
+
+
+def ids_of(relation: SqlTable, id_column: str | None) -> str | None:
+    """The column of ids; nothing where the rows' numbers stand for them."""
+    if id_column is None and "id" in relation.columns:
+        id_column = "id"
+    relation.refuse_unknown([] if id_column is None else [id_column])
+    return id_column
+
+
+Sums = TypeVar("Sums", Survey, LineCounts)
+
+
+def _surveyed(
+    relation: Relation, pieces: Sequence[Piece], ids: str | None, spool: Spool, seed: int,
+    of: Callable[[Piece], tuple[DrawRows, Sums]],
+) -> Sums:  # fmt: skip
+    """The sums of all pieces, whose rows are kept on the disk; ids must be unique."""
+    total: Sums | None = None
+    for rows, sums in each(of, pieces):
+        spool.append(dict(rows))
+        if ids is not None:
+            spool.put(rows["r"])
+        total = sums if total is None else total + sums
+    if ids is not None:
+        _refuse_shared(relation, pieces, ids, spool, seed)
+    assert total is not None  # a table has rows
+    return total
+
+
+def _refuse_shared(relation: Relation, pieces: Sequence[Piece], column: str, spool: Spool, seed: int) -> None:
+    """Ids are compared by the hash that draws them, and as texts only where hashes agree."""
+    suspects = spool.repeated()
+    shared = shared_id(pieces, column, suspects, f"{seed}") if suspects.size else None
+    if shared is not None:
+        text, first, second = shared
+        raise TableError(
+            f"column {column!r} of {relation.name} has the id {shortened(text)} twice, in rows {first:,} and "
+            f"{second:,} (rows are counted from 1, without the header); ids must be unique"
+        )
+
+
+# Spark: Arrow batches in, Arrow batches out, on the workers
+
+
+def draw_spark(
+    pool: Any, transfer: Transfer, *, seed: int, id_column: str | None = None, within_budget: bool = True
+) -> tuple[Any, DrawnFile]:
+    """What `draw_transfer` gives, as a DataFrame of Spark that is computed when it is needed, and what was drawn."""
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+    if transfer.old is not None:
+        raise TableError("a plan with old labels knows its own rows; draw from the table that it was made of")
+    table = SparkTable.of(pool, "table")
+    ids = ids_of(table, id_column)
+    work = DrawWork.of(table, transfer, seed=seed, within_budget=within_budget, id_column=ids)
+    if ids is None:
+        raise TableError(f"rows of {table.name} have no order; name the column with their ids: id_column, or --id")
+    table.check_ids(ids)
+    columns = tuple(dict.fromkeys((ids, *work.columns)))
+
+    def parts(batches: Iterator[Any]) -> Iterator[tuple[Any, DrawRows, Survey]]:
+        """Every batch that has rows, surveyed."""
+        for batch in batches:
+            if batch.num_rows:
+                part = read_table(pa.Table.from_batches([batch]), name="a part of the pool")
+                texts = part.texts(ids)
+                yield batch, *survey(work, part if work.columns else None, [uniform(texts, seed=x) for x in work.seeds])
+
+    def sums(batches: Iterator[Any]) -> Iterator[Any]:
+        each = (one for _, _, one in parts(batches))
+        first = next(each, None)
+        if first is not None:
+            total = pickle.dumps(reduce(operator.add, each, first))
+            yield pa.RecordBatch.from_pydict({"survey": pa.array([total], type=pa.binary())})
+
+    surveyed: Survey = reduce(
+        operator.add,
+        [pickle.loads(part["survey"]) for part in table.collected(table.mapped(sums, "survey binary", columns))],
+    )
+
+    def rows_in(group: int, at: int) -> Floats:
+        def of_bin(batches: Iterator[Any]) -> Iterator[Any]:
+            for _, rows, _ in parts(batches):
+                found = zip(("look", "r", "rate"), in_bin(rows, group, at), strict=True)
+                yield pa.RecordBatch.from_pydict({name: pa.array(values) for name, values in found})
+
+        rows = table.collected(table.mapped(of_bin, "look double, r double, rate double", columns))
+        return np.array([list(row) for row in rows], dtype=np.float64).reshape(-1, 3).T
+
+    found, none = line_ends(work, surveyed, rows_in), np.empty(0)
+    empty = {"r": none, "look": none, "rate": none} | ({} if found.weights is None else {"group": none})
+    names = tuple(added(found, empty | ({"weak": none} if transfer.calibrates and work.needs_weak else {})))
+
+    def written(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch, rows, _ in parts(batches):
+            made = added(found, rows)
+            own = [batch.column(i) for i in range(batch.num_columns)]
+            new = [pa.array(made[name], from_pandas=True) for name in names]  # NaN is no rate
+            yield pa.RecordBatch.from_arrays([*own, *new], names=[*batch.schema.names, *names])
+
+    more: Any = StructType.fromDDL(", ".join(f"{x} {'boolean' if x == 'selected' else 'double'}" for x in names))
+    schema = StructType([*pool.schema.fields, *more.fields])
+    return table.mapped(written, schema), told(transfer, found, work.drift(surveyed))
+
+
+# One way to draw, whatever was planned
+
+
+def draw_pool(
+    pool: TableLike,
+    plan: AnyPlan | Transfer | str | os.PathLike[str],
+    *,
+    seed: int,
+    id_column: str | None = None,
+    within_budget: bool = True,
+) -> Drawn:
+    """Give every item of the pool the rate that the plan gives it, and draw by hash of the seed and the item's id.
+
+    `plan` is what any `plan_*` gave, its JSON file, or a saved policy. Only as many items are looked at as the plan
+    foresees (chosen by another hash), and fewer where chance would make them dearer than the budget; the rest get no
+    rate. With `within_budget=False` all are, and a note says so where that is expected to cost more. A plan by strata
+    says itself how many of each are looked at; `weight` is what each of those counts, 1 on average. Plans of
+    regressions and of many comparisons know the rows they were made from and no others.
+
+    A DataFrame of Spark gives one back, which is computed when it is needed; only sums come over to this process.
+    """
+    by = plan.drawn_by if isinstance(plan, AnyPlan) else plan
+    if isinstance(by, str | os.PathLike):
+        by = slice_policies(by) or load_transfer(by)
+    if is_spark(pool):
+        if not isinstance(by, Transfer):
+            only = "a table of Spark is drawn by a plan of one mean; plans of slices and others are for files"
+            raise InputError(only)
+        frame, _ = draw_spark(pool, by, seed=seed, id_column=id_column, within_budget=within_budget)
+        return cast(Drawn, frame)  # a frame of Spark, for who gave one
+    if isinstance(by, PlannedRows):
+        return by.draw(pool, seed=seed, id_column=id_column, within_budget=within_budget)
+    if isinstance(by, Transfer):
+        return draw_transfer(pool, by, seed=seed, id_column=id_column, within_budget=within_budget)
+    return _draw_slices(pool, *by, seed=seed, id_column=id_column, within_budget=within_budget)

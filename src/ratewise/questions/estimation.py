@@ -11,22 +11,36 @@ from ratewise.core import estimate as core
 from ratewise.core.checks import Floats, choice, number
 from ratewise.core.clusters import cluster_codes
 from ratewise.core.estimate import Estimate, EstimateOptions, both_ends
-from ratewise.core.messages import Message, argument
 from ratewise.core.names import RECALIBRATIONS, Calibrator, Estimand, IntervalMethod, Method, Recalibration
 from ratewise.core.ratings import Mask, Ratings
 from ratewise.core.stratified import stratified, weighted
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, Message, TableError, argument
 from ratewise.learn.calibration import cross_calibrated
 from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.learn.embeddings import Learner
 from ratewise.learn.features import refuse_labels
 from ratewise.learn.rating_model import cluster_fitted_rating, fitted_rating
 from ratewise.learn.texts import read_texts, use_note
-from ratewise.questions.export_terms import NO_STRONG, read_terms, reported
 from ratewise.questions.goal import spend_on
-from ratewise.questions.large import large_relation, read_in_files, read_whole
-from ratewise.questions.people import made_ready, strong_columns, with_votes
-from ratewise.questions.rated import RATE, Rate, RatedTable, Strong, TableColumns, plain_numbers, read_rated, refuse_row
+from ratewise.questions.rated import (
+    NO_STRONG,
+    RATE,
+    Rate,
+    RatedTable,
+    Strong,
+    TableColumns,
+    large_relation,
+    made_ready,
+    plain_numbers,
+    read_in_files,
+    read_rated,
+    read_terms,
+    read_whole,
+    refuse_row,
+    reported,
+    strong_columns,
+    with_votes,
+)
 from ratewise.tables import Table, TableLike, count_groups
 from ratewise.tables.cells import Texts
 from ratewise.tables.spark import SqlTable

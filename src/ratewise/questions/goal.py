@@ -8,10 +8,9 @@ from typing import Any, TypeVar, cast
 from scipy import special
 
 from ratewise.core.checks import Floats, number, share
-from ratewise.core.messages import Message, argument
 from ratewise.core.names import Estimand
 from ratewise.core.policy import Policy, optimal_policy
-from ratewise.errors import InputError, RatewiseWarning
+from ratewise.errors import InputError, Message, RatewiseWarning, argument
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
 
 ONE_GOAL = Message(

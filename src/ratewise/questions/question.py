@@ -12,16 +12,15 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from ratewise.core.bradley_terry import Pairs, centring
 from ratewise.core.checks import Floats
 from ratewise.core.result import JsonRecord, Result
 from ratewise.errors import InputError, TableError
-from ratewise.questions.comparison_layouts import compare_pooled
-from ratewise.questions.export_terms import Pooled, estimate_pooled, group_sizes
-from ratewise.questions.leaderboard import ELO, Leaderboard, pooled_board
+from ratewise.questions.comparison import compare_pooled
+from ratewise.questions.leaderboard import ELO, Leaderboard, Pairs, centring, pooled_board, read_models
 from ratewise.questions.quantiles import pooled_quantile
-from ratewise.questions.slices import NO_GROUP, in_order, pooled_slices
-from ratewise.questions.votes import read_models
+from ratewise.questions.rated import Pooled, estimate_pooled, group_sizes
+from ratewise.questions.slices import pooled_slices
+from ratewise.questions.strata import NO_GROUP, in_order
 from ratewise.tables import Table
 from ratewise.tables.cells import Texts
 

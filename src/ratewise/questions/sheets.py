@@ -14,17 +14,14 @@ from typing import Any
 import numpy as np
 
 from ratewise.core.draw import uniform
-from ratewise.core.messages import Message, argument
 from ratewise.core.result import Result
-from ratewise.errors import InputError, TableError
-from ratewise.questions.large import large_relation
-from ratewise.questions.rated import POOL_SIZE, SELECTED
+from ratewise.errors import InputError, Message, TableError, argument
+from ratewise.questions.rated import POOL_SIZE, SELECTED, large_relation
 from ratewise.tables import Relation, Table, TableLike, read_table
 from ratewise.tables.blind import seen
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import quoted_text
-from ratewise.tables.pieces import check_place, pieces_of, write_pieces
-from ratewise.tables.relation import Piece
+from ratewise.tables.relation import Piece, check_place, pieces_of, write_pieces
 from ratewise.tables.table import no_column
 from ratewise.tables.words import Meaning, Positive, Scale, in_numbers, meaning_of, number_in
 from ratewise.tables.write import plain_cells, plain_text, safe_cells

@@ -1,6 +1,7 @@
 """A plan by strata: how many items of each to look at and at what rate, as records that go into a file and back."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from ratewise.core.document import Column, DataTable
 from ratewise.core.result import JsonRecord, Result, fields_in_json, record_of
 from ratewise.errors import InputError, TableError
 from ratewise.tables import Table, TableLike, count_groups
+from ratewise.tables.cells import Texts
 
 MOST_STRATA = 200
 _POLICIES = ("random", "active")
@@ -154,3 +156,44 @@ def check_known(code: Codes, table: Table, column: str) -> None:
             f"row {row + 1} of {table.name} is of the stratum {name!r}, which the plan does not know: plan again with "
             "this pool, or give it another stratum"
         )
+
+
+# Slices by the names in a column
+
+
+NO_GROUP = "(missing)"
+_MOST_SLICES = 1000
+
+
+def slice_names(table: Table, by: str) -> tuple[list[str], Texts]:
+    """The slices in the order of names, and every row's; rows without a group are the slice "(missing)", the last."""
+    groups = table.texts(by, missing="allow")
+    return _names_of(table.name, by, set(groups.tolist())), np.where(groups == "", NO_GROUP, groups)
+
+
+def _names_of(table: str, by: str, found: set[str]) -> list[str]:
+    if {NO_GROUP, ""} <= found:
+        raise TableError(f"column {by!r} of {table} has both rows without a group and a group named {NO_GROUP}")
+    names = in_order([name or NO_GROUP for name in found])
+    if len(names) > _MOST_SLICES:
+        raise TableError(
+            f"column {by!r} of {table} has {len(names):,} different values; slices are at most {_MOST_SLICES:,}"
+        )
+    return names
+
+
+def slice_sizes(table: TableLike, by: str) -> dict[str, float]:
+    """How many rows every slice of a table has."""
+    counts = count_groups(table, by)
+    named = os.path.basename(os.fsdecode(table)) if isinstance(table, str | os.PathLike) else "table"
+    return {name: float(counts["" if name == NO_GROUP and "" in counts else name])
+            for name in _names_of(named, by, set(counts))}  # fmt: skip
+
+
+def in_order(groups: Iterable[str]) -> list[str]:
+    """Groups in alphabetical order, or by size where all are numbers; rows without a group last."""
+    names = sorted(set(groups), key=lambda name: (name == NO_GROUP, name))
+    try:
+        return sorted(names, key=lambda name: (name == NO_GROUP, 0.0 if name == NO_GROUP else float(name)))
+    except ValueError:
+        return names

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratewise.core.estimate import Estimate
-from ratewise.core.wrong_policy import WhatIf
+from ratewise.core.formulas import WhatIf
 from ratewise.errors import InputError
 from ratewise.lab.results import MethodResult, Simulation
 from ratewise.learn.trainer import Trained

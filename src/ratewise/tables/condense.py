@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ratewise.core.ratings import NO_FOLD, Ratings
 from ratewise.tables.cells import Array, NumberSql, Range, unmasked
 
 Floats = npt.NDArray[np.float64]
@@ -91,16 +92,7 @@ _ALIKE = 1e-9  # of a cell's width squared: less variance than that is rounding
 _DIGITS, _TINY = 9, 1e-15  # after the point, of ratings that are restored to the bit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Points:
-    """Rows without labels that were put together: one point of every cell."""
-
-    weak: Floats
-    rates: Floats
-    counts: Floats
-
-
-def two_points(cells: Mapping[str, Floats], grid: Grid) -> tuple[Points, Points]:
+def two_points(cells: Mapping[str, Floats], by: Array, grid: Grid) -> Ratings:
     """μ − σt and μ + σ/t in the shares 1/(1 + t²) and t²/(1 + t²), for every cell that is not all alike.
 
     They have the mean μ and the variance σ² whatever t is; t = sqrt(μ/(1 − μ)), with μ counted in cells from the lower
@@ -121,17 +113,15 @@ def two_points(cells: Mapping[str, Floats], grid: Grid) -> tuple[Points, Points]
     else:
         rates = _two_rates(np.where(some, cells["i"] / n, 1.0), cells["w"] / n, x, share, spread)
     low, high = (np.clip(grid.weak[0] + grid.width * (cell + each), *grid.weak) for each in x)
-    counts = np.where(some, n, 0.0)
-    return (
-        Points(np.where(spread, low, _with_few_digits(low)), rates[0], counts * share),
-        Points(high, rates[1], counts * (1.0 - share)),
-    )
-
-
-def _with_few_digits(x: Floats) -> Floats:
-    """Numbers that are but for rounding ones with few digits, as ratings are, are those; others as they are."""
-    short = np.round(x, _DIGITS)
-    return np.where(np.abs(short - x) <= 4 * np.spacing(np.abs(x)) + _TINY, short, x)
+    short = np.round(low, _DIGITS)  # numbers that are but for rounding ones with few digits, as ratings are, are those
+    nearly = ~spread & (np.abs(short - low) <= 4 * np.spacing(np.abs(low)) + _TINY)
+    counts = np.where(some, n, 0.0) * np.stack([share, 1.0 - share])
+    weak = np.stack([np.where(nearly, short, low), high])
+    kept = counts > 0
+    return Ratings(
+        weak[kept], np.full(np.count_nonzero(kept), np.nan), np.stack(rates)[kept],
+        clusters=np.stack([by, by])[kept], counts=counts[kept],
+    )  # fmt: skip
 
 
 def _two_rates(
@@ -152,7 +142,6 @@ Ask = Callable[[str], Mapping[str, Array]]
 """Answers a question in SQL with arrays, one for each column."""
 
 FOLDS = 10
-NO_FOLD = -1  # of a row that takes the mean of all folds' lines
 _CELLS_OF_ONE_RATE = 1 << 12  # of weak ratings
 _CELLS, _RATES = 1 << 9, 1 << 6  # of weak ratings and of rates, where rates differ
 _MANY_GROUPS = 4  # from here on groups have fewer cells, so that all together stay as many
@@ -193,36 +182,18 @@ class Expressions:
         return self.asked.true if self.quick and self.asked.true is not None else f"{self.asked.sql} <> 0"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Condensed:
-    """Rows with labels, or asked for, one by one, and all other rows that have a rate as counts.
-
-    Rows with a label have a fold by their number; all others have none (`NO_FOLD`).
-    """
-
-    weak: Floats
-    strong: Floats
-    rates: Floats
-    asked: npt.NDArray[np.bool_] | None
-    counts: Floats
-    folds: npt.NDArray[np.int64] | None
-    by: npt.NDArray[np.object_] | None
-    alone: int  # rows that stand for themselves; they come first
-    beside: Floats  # their further numbers, rows × numbers
-    sums: tuple[float, float, float] | None  # Σ a, Σ a G, Σ a G² with a = 1/π − 1, where cells are too wide to say them
-
-
 def row_folds(rows: npt.NDArray[np.integer], alone: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """A fold from 0 to 9 by a row's number, spread evenly; none for rows that do not stand alone."""
     folds = (rows.astype(np.int64) * _GOLDEN % _WORD) * FOLDS // _WORD
     return np.asarray(np.where(alone, folds, NO_FOLD), dtype=np.int64)
 
 
-def condense(ask: Ask, what: Expressions, *, folds: bool, groups: int = 1) -> Condensed:
-    """The condensed table; `folds` asks for the folds of rows with a label.
+def condense(ask: Ask, what: Expressions, *, folds: bool, groups: int = 1) -> tuple[Ratings, Floats]:
+    """Rows with labels, or asked for, one by one, and behind them all others that have a rate as counts, by `by`.
 
-    The ranges of weak ratings and rates are asked for where they are not known. Where there are many `groups`, each has
-    fewer cells.
+    The second is what stands `beside` the rows that are alone, rows × numbers. `folds` asks for the folds of rows with
+    a label, by their number. The ranges of weak ratings and rates are asked for where they are not known. Where there
+    are many `groups`, each has fewer cells.
     """
     weak, rate = what.weak.range, what.rate.range
     if weak is None or rate is None:
@@ -245,7 +216,15 @@ def condense(ask: Ask, what: Expressions, *, folds: bool, groups: int = 1) -> Co
     folds = folds and what.row is not None
     alone = _alone(ask, what, grid, numbered=folds)
     cells = {name: unmasked(values) for name, values in ask(_cells(what, grid)).items()}
-    return _joined(alone, cells, what, grid, folds=folds)
+    own = Ratings(
+        floats(alone["g"]), floats(alone["h"]), floats(alone["q"]),
+        None if what.asked is None else floats(alone["s"]) == 1,
+        None if what.by is None else alone["p"].astype(object),
+        folds=alone["f"] if folds else None, sums=_sums(cells, grid) if grid.wide else None,
+    )  # fmt: skip
+    rest = two_points(_rest(alone, cells, grid), cells["p"].astype(object), grid)
+    beside = [floats(alone[f"b{i}"]) for i in range(len(what.beside))]
+    return own.beside(rest), np.array(beside).reshape(len(beside), own.rows).T
 
 
 def _placed(grid: Grid, rows: str, *others: str) -> str:
@@ -324,32 +303,6 @@ def _rest(alone: Mapping[str, Array], cells: Mapping[str, Array], grid: Grid) ->
     for name, terms in taken.items():
         out[name] = out[name] - np.bincount(at, weights=terms, minlength=out[name].size)
     return out
-
-
-def _joined(
-    alone: Mapping[str, Array], cells: Mapping[str, Array], what: Expressions, grid: Grid, *, folds: bool
-) -> Condensed:  # fmt: skip
-    points = two_points(_rest(alone, cells, grid), grid)
-    two = [np.flatnonzero(one.counts > 0) for one in points]
-
-    def joined(name: str, cell: str) -> Floats:
-        own = [getattr(one, name)[at] for one, at in zip(points, two, strict=True)]
-        return np.concatenate([np.ones(alone["g"].size) if cell == "" else floats(alone[cell]), *own])
-
-    rest = sum(at.size for at in two)
-    order = np.concatenate(two)
-    return Condensed(
-        joined("weak", "g"),
-        np.r_[floats(alone["h"]), np.full(rest, np.nan)],
-        joined("rates", "q"),
-        None if what.asked is None else np.r_[floats(alone["s"]) == 1, np.zeros(rest, dtype=np.bool_)],
-        joined("counts", ""),
-        np.r_[alone["f"], np.full(rest, NO_FOLD, dtype=np.int64)] if folds else None,
-        None if what.by is None else np.r_[alone["p"].astype(object), cells["p"].astype(object)[order]],
-        int(alone["g"].size),
-        np.array([floats(alone[f"b{i}"]) for i in range(len(what.beside))]).T,
-        _sums(cells, grid) if grid.wide else None,
-    )
 
 
 def _sums(cells: Mapping[str, Array], grid: Grid) -> tuple[float, float, float]:

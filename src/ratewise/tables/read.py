@@ -30,11 +30,10 @@ from ratewise.tables.files import (
     sniffed,
     unpack,
 )
-from ratewise.tables.frames import frame_of, named, table_from_frame, table_from_mapping
 from ratewise.tables.load import counted, load_file, loaded, staged
 from ratewise.tables.relation import Relation, refuse_bomb, relation_of_files
 from ratewise.tables.spark import SparkTable, SqlTable, is_spark
-from ratewise.tables.table import Table
+from ratewise.tables.table import Table, frame_of, named, table_from_frame, table_from_mapping
 from ratewise.tables.write import write_table
 
 TableLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Table | IntoFrame

@@ -1,4 +1,8 @@
-"""The table itself: a frozen record of named columns that are converted when they are asked for."""
+"""The table itself: a frozen record of named columns that are converted when they are asked for.
+
+It is made of a file (`tables/read.py`), of a mapping of arrays, or through Narwhals of a frame: pandas, Polars, PyArrow
+and other engines. Nothing is copied or converted before it is asked for.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from difflib import get_close_matches
+from types import NoneType
 from typing import Any
 
 import duckdb
@@ -13,12 +18,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
+from narwhals.exceptions import DuplicateError
 
 from ratewise.core.result import FrameKind, frame_of_columns
 from ratewise.errors import TableError
 from ratewise.tables import cells as convert
 from ratewise.tables.cells import Array, Cells, Missing, Texts, View, held, opened, unmasked
-from ratewise.tables.engine import Own, reason
+from ratewise.tables.engine import Own, for_memory, no_rows, reason
 
 
 def different(names: list[str], table: str) -> list[str]:
@@ -187,3 +193,78 @@ def _series(name: str, values: Array, frame: nw.DataFrame[Any]) -> nw.Series[Any
     if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] not in {"ms", "us", "ns"}:
         values = values.astype(f"{values.dtype.kind}8[us]")
     return nw.new_series(name, np.ascontiguousarray(values), backend=frame.implementation)
+
+
+_SCALARS = {str, int, float, bool, NoneType}
+
+
+# Of frames and mappings
+
+
+def table_from_frame(source: Any, *, name: str) -> Table:
+    """A table that refers to a frame; a lazy one is collected first."""
+    frame = frame_of(source, name)
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    columns = named(frame.columns, name)
+    if len(frame) == 0:
+        raise no_rows(name)
+    return Table(name, len(frame), columns, {column: frame[column] for column in columns}, for_memory(), frame)
+
+
+def frame_of(source: Any, name: str) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """The frame, or the engine's table, as Narwhals knows it."""
+    try:
+        frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
+        return frame
+    except DuplicateError as error:
+        names = getattr(source, "column_names", None) or list(source.columns)  # PyArrow has another word for it
+        raise TableError(f"{name} has two columns with the name {repeated(names)!r}; rename one") from error
+    except TypeError as error:
+        raise TableError(
+            f"{type(source).__name__} is not a table; give a path, - for standard input, a pandas, Polars or"
+            " PyArrow table, or a mapping of column names to values"
+        ) from error
+
+
+def table_from_mapping(source: Mapping[str, Any], *, name: str) -> Table:
+    """A table of the arrays; a column is anything that NumPy takes for one row of values."""
+    columns = named(list(source), name)
+    arrays = {column: _array(column, source[column], name) for column in columns}
+    lengths = {column: len(values) for column, values in arrays.items()}
+    rows = lengths[columns[0]]
+    for column, length in lengths.items():
+        if length != rows:
+            raise TableError(
+                f"column {column!r} of {name} has {length} rows, but column {columns[0]!r} has {rows};"
+                " all columns must be of one length"
+            )
+    if rows == 0:
+        raise no_rows(name)
+    return Table(name, rows, columns, arrays, for_memory())
+
+
+def named(columns: Sequence[Any], name: str) -> tuple[str, ...]:
+    """The names of a table's columns: at least one, and all of them text."""
+    for column in columns:
+        if not isinstance(column, str):
+            raise TableError(f"the column {column!r} of {name} is not named by text; name it {str(column)!r}")
+    return tuple(different(list(columns), name))
+
+
+def _array(column: str, values: Any, name: str) -> Array:
+    """One dimension; a list of mixed values keeps them as they are, where NumPy would make them all text."""
+    try:
+        array = np.asarray(values, dtype=object if _texts_among_scalars(values) else None)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            array = np.asarray(values, dtype=object)
+    except ValueError as error:
+        raise TableError(f"column {column!r} of {name} is not a row of values: {error}") from error
+    if array.ndim != 1:
+        raise TableError(f"column {column!r} of {name} has {array.ndim} dimensions; a column has one")
+    return array
+
+
+def _texts_among_scalars(values: Any) -> bool:
+    """Whether a list holds text, beside numbers and gaps at most: NumPy would make every cell as wide as the widest."""
+    kinds = set(map(type, values)) if isinstance(values, list | tuple) else set()
+    return str in kinds and kinds <= _SCALARS

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ratewise.core.checks import Floats
-from ratewise.core.messages import Message, argument
-from ratewise.errors import InputError, TableError
+from ratewise.errors import InputError, Message, TableError, argument
 from ratewise.tables.cells import Array, Texts
 from ratewise.tables.table import Table
 

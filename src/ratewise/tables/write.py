@@ -20,8 +20,7 @@ from ratewise.errors import TableError
 from ratewise.tables.cells import no_nan_sql, opened, text_sql
 from ratewise.tables.engine import one_line, quoted_name, quoted_text, reason
 from ratewise.tables.files import Format, Kind, format_of
-from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.table import Table
+from ratewise.tables.table import Table, table_from_mapping
 
 _OPTIONS: dict[Kind, str] = {
     "CSV": "FORMAT csv, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULLSTR ''",

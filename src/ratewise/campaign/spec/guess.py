@@ -12,7 +12,7 @@ from ratewise.campaign.spec.example import check_new, make_folder, new_seed, pla
 from ratewise.campaign.spec.read import read_spec
 from ratewise.core.checks import Floats, usual_ends
 from ratewise.errors import InputError, TableError
-from ratewise.questions.draw_checks import clear_difference
+from ratewise.questions.rated import clear_difference
 from ratewise.raters.keys import plain
 from ratewise.raters.scale import Kind, RatingScale
 from ratewise.tables import Table, open_relation

@@ -58,6 +58,8 @@ ADAPTERS: dict[str, Adapter] = {
     PLAIN_JSON: json_list,  # last: what no tool wrote
 }
 
+_AS_TABLES = ("langfuse", "arena")  # whose files may be CSV or Parquet, too: all others are JSON or zip archives
+
 
 def adapted(path: str, format: str | None = None, *, name: str | None = None) -> Imported | None:
     """The table of another tool's file, of `format` or known by its content; None of a plain table.
@@ -90,7 +92,8 @@ def adapted(path: str, format: str | None = None, *, name: str | None = None) ->
 
 def known(source: Source) -> str | None:
     """The format that a file is known to be of by its content."""
-    return next((name for name, adapter in ADAPTERS.items() if adapter.looks(source)), None)
+    names = ADAPTERS if source.is_zip or source.first is not None else _AS_TABLES if source.columns else ()
+    return next((name for name in names if ADAPTERS[name].looks(source)), None)
 
 
 def several_files(path: str) -> tuple[str, ...] | None:

@@ -11,8 +11,7 @@ from ratewise.tables.adapters.imported import Became, Imported, text
 from ratewise.tables.adapters.source import LARGEST_DOCUMENT, Source
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import no_rows, one_line
-from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.table import different
+from ratewise.tables.table import different, table_from_mapping
 
 _CONTENTS = b"[Content_Types].xml"
 

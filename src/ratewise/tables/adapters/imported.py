@@ -15,8 +15,7 @@ from ratewise.errors import TableError
 from ratewise.tables.adapters.source import Source
 from ratewise.tables.cells import Array
 from ratewise.tables.engine import no_rows, one_line, shortened
-from ratewise.tables.frames import table_from_mapping
-from ratewise.tables.table import Table
+from ratewise.tables.table import Table, table_from_mapping
 
 Role: TypeAlias = Literal[
     "id", "prompt", "answer", "target", "system", "judge score", "human score", "epoch", "cluster", "input", "more"

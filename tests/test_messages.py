@@ -5,8 +5,7 @@ import pickle
 import pytest
 
 from ratewise.core.checks import number
-from ratewise.core.messages import Message, argument
-from ratewise.errors import InputError
+from ratewise.errors import InputError, Message, argument
 
 
 def dashed(name):

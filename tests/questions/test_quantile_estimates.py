@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.quantiles import distribution, estimate_quantile
 from ratewise.core.ratings import ratings
 from ratewise.errors import InputError
+from ratewise.questions.quantiles import distribution, estimate_quantile
 
 from ..worlds import lopsided_scores
 

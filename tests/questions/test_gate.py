@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from ratewise.core.gate import gate, labels_to_tell, rounded_up, times_to_tell
+from ratewise.questions.check import gate, labels_to_tell, rounded_up, times_to_tell
 
 
 @pytest.mark.parametrize(

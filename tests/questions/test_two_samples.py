@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from ratewise.core.two_samples import Half, difference_interval, looks_like_one_draw, pool_covariance, shared_covariance
+from ratewise.core.ratings import Ratings
+from ratewise.questions.comparison import (
+    difference_interval,
+    looks_like_one_draw,
+    pool_covariance,
+    shared_covariance,
+)
 
 
 def wilson(x, n, z=1.959963985):
@@ -74,7 +80,7 @@ def halves(rng, *, one, looked=None):
     for k in (0, 1):
         drawn = (r[0] if one else r[k]) < rates[k]
         delta = f[k] + np.where(drawn, (h[k] - f[k]) / rates[k], 0.0)
-        found.append(Half(delta[use], np.where(drawn, h[k], np.nan)[use], rates[k][use], 400.0))
+        found.append(Ratings(delta[use], np.where(drawn, h[k], np.nan)[use], rates[k][use]))
         errors.append(delta[use].mean() - h[k].mean())
     return found, errors
 
@@ -86,7 +92,7 @@ def test_the_covariance_of_two_pools_is_that_of_their_errors(one, looked):
     for _ in range(1500):
         (a, b), both = halves(rng, one=one, looked=looked)
         errors.append(both)
-        found.append(pool_covariance(a, b, a, b, one_draw=looks_like_one_draw(a, b)))
+        found.append(pool_covariance(a, b, a, b, pools=(400.0, 400.0), one_draw=looks_like_one_draw(a, b)))
     products = np.prod(errors, axis=1)
     gap, chance = np.mean(found) - products.mean(), math.hypot(products.std(), np.std(found)) / math.sqrt(1500)
     assert abs(gap) < 3.9 * chance
@@ -105,6 +111,6 @@ def test_one_draw_is_told_from_two():
 def test_the_same_draw_of_the_same_ratings_has_its_variance():
     (a, _), _ = halves(np.random.default_rng(5), one=True)
     use = ~np.isnan(a.strong)
-    f = a.contributions - (a.contributions - a.strong) / (1 - a.rates)
+    f = a.weak - (a.weak - a.strong) / (1 - a.rates)
     drawn = (a.strong - f)[use] ** 2 * ((1 - a.rates) / a.rates**2)[use]
-    assert pool_covariance(a, a, a, a, one_draw=True) == pytest.approx(drawn.sum() / 400**2)
+    assert pool_covariance(a, a, a, a, pools=(400.0, 400.0), one_draw=True) == pytest.approx(drawn.sum() / 400**2)
