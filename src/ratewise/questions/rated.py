@@ -772,7 +772,7 @@ def read_terms(table: Table) -> ExportTerms | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class ExportedQuestion:
     """What a campaign's export says of the campaign's question, and its rows as one draw."""
 
     pooled: Pooled
@@ -783,7 +783,7 @@ class Asked:
     sizes: Mapping[str, float]  # of the groups, in the pool; empty where there are none
 
 
-def read_asked(table: Table, kind: str, columns: tuple[str, ...] = ()) -> Asked | None:
+def read_asked(table: Table, kind: str, columns: tuple[str, ...] = ()) -> ExportedQuestion | None:
     """What a campaign's export says where the campaign was asked this very thing, else `None`."""
     terms = read_terms(table)
     question = None if terms is None else terms.question
@@ -793,7 +793,7 @@ def read_asked(table: Table, kind: str, columns: tuple[str, ...] = ()) -> Asked 
         return None
     names, sizes = tuple(question["names"]), group_sizes(question["names"], question["sizes"], terms.pool_size)
     looked = np.asarray(~np.isnan(_columns(table, terms.rates)[:, -1]))
-    return Asked(read_pooled(table, terms), looked, names, question["baseline"], question["at"], sizes)
+    return ExportedQuestion(read_pooled(table, terms), looked, names, question["baseline"], question["at"], sizes)
 
 
 def group_sizes(names: Sequence[str], sizes: Sequence[int], pool_size: float | None) -> dict[str, float]:
