@@ -105,6 +105,11 @@ def test_files(plan, tmp_path):
     save(rw.plot_plan(plan), str(tmp_path / "plan.png"))
     assert (tmp_path / "plan.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
     assert b"<svg" in (tmp_path / "plan.svg").read_bytes()
+    told = re.search("<title>(.*?)</title>", (tmp_path / "plan.svg").read_text(encoding="utf-8"))[1]
+    assert "narrower is better" in told
+    assert f"aria-label='{told}'" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    save(rw.plot_plan(plan), str(tmp_path / "said.svg"), words="a <b> & c")
+    assert "<title>a &lt;b&gt; &amp; c</title>" in (tmp_path / "said.svg").read_text(encoding="utf-8")
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 

@@ -129,15 +129,20 @@ def test_the_panels_are_the_numbers(found, case):
         shaded = len(SIMULATED_METHODS) - (name != "mse")  # base has no interval where it is the yardstick
         assert len(axes.collections) == shaded
     assert picture.axes[0].get_yscale() == "log"
-    assert [text.get_text() for text in picture.legends[0].get_texts()] == list(SIMULATED_METHODS)
+    for axes in picture.axes:  # names beside the lines, far enough from each other to be read
+        named = {text.get_text(): text for text in axes.texts}
+        assert set(named) == set(SIMULATED_METHODS)
+        assert all(to_hex(named[method].get_color()) == METHOD_COLOURS[method] for method in named)
+        heights = sorted(text.xy[1] for text in named.values())
+        assert min(np.diff(heights)) > 0.07
 
 
-def test_the_shades_are_the_intervals(found):
+def test_the_strokes_are_the_intervals(found):
     got = found("many budgets")
     axes = plot_simulation(got).axes[2]
     methods = [method for method in got.methods if method != "base"]
     for method, shade in zip(methods, axes.collections, strict=True):
-        ends = {tuple(point) for point in np.round(shade.get_paths()[0].vertices, 9)}
+        ends = {tuple(point) for path in shade.get_paths() for point in np.round(path.vertices, 9)}
         for r in got.of(method):
             assert (round(r.budget, 9), round(r.savings_low, 9)) in ends
             assert (round(r.budget, 9), round(r.savings_high, 9)) in ends

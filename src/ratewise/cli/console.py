@@ -91,7 +91,7 @@ def show(found: Any, *, json: bool, picture: str | None) -> None:
     if picture is not None:
         from ratewise.report.pictures import picture_of, save
 
-        save(picture_of(getattr(found, "what_if", found)), picture)
+        save(picture_of(getattr(found, "what_if", found)), picture, words=" ".join(found.summary().split()))
     if json:
         print_json(found.to_dict())
     else:

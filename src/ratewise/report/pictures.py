@@ -1,10 +1,18 @@
-"""Pictures of results with matplotlib, which is an extra."""
+"""Pictures of results with matplotlib, which is an extra, in one style.
 
+Colours are told apart by colour-blind readers, and never alone: lines and rows have their names beside them, axes say
+which way is better, and an SVG says in words what it shows.
+"""
+
+import html
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ratewise.core.estimate import Estimate
 from ratewise.core.formulas import WhatIf
@@ -23,7 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LONGEST_NAME = 32
-INK, ACCENT, QUIET, _WORSE = "#1f2937", "#0f766e", "#9ca3af", "#b45309"
+INK, ACCENT, QUIET, WORSE = "#1f2937", "#0f766e", "#8b95a5", "#c2410c"
+LINES = (ACCENT, "#0072b2", "#c2410c", "#aa3377", "#5f6368")  # one after the other
+_GRID = "#e5e7eb"
 
 Interval = tuple[str, float | None, tuple[float, float] | None, str]  # name, value, ends, colour
 
@@ -65,7 +75,9 @@ def plot_plan(plan: Plan) -> "Figure":
     axes.set_xlim(-1.05 * widest, 3.1 * widest)
     axes.set_xticks([-widest, 0, widest], [f"−{widest:.3f}", "estimate", f"+{widest:.3f}"])
     axes.spines["bottom"].set_bounds(-widest, widest)
-    axes.set_title("Expected 95 % interval of the mean strong rating", loc="left", color=INK, fontsize=11)
+    axes.set_title(
+        "Expected 95% interval of the mean strong rating: narrower is better", loc="left", color=INK, fontsize=11
+    )
     return made
 
 
@@ -105,7 +117,7 @@ def plot_estimates(estimates: Mapping[str, Estimate], *, truth: float | None = N
         axes.axvline(truth, color=QUIET, linestyle="--", zorder=0)
         axes.annotate(" truth", (truth, len(estimates) - 0.6), color=INK)
     levels = " and ".join(sorted({f"{e.level:.0%}" for e in estimates.values()}))
-    axes.set_xlabel(f"mean strong rating, {levels} intervals")
+    axes.set_xlabel(f"mean strong rating →  ({levels} intervals)")
     return made
 
 
@@ -115,14 +127,36 @@ def check_ending(path: str | os.PathLike[str] | None) -> None:
         raise InputError(f"pictures are .svg or .png; got {os.fspath(path)!r}")
 
 
-def save(picture: "Figure", path: str | os.PathLike[str]) -> None:
-    """Write a figure as SVG or PNG by its ending, without date or chance so that the same data give the same file."""
+def save(picture: "Figure", path: str | os.PathLike[str], *, words: str = "") -> None:
+    """Write a figure as SVG or PNG by its ending, without date or chance so that the same data give the same file.
+
+    An SVG says for those who do not see it what it shows: these words, or its titles and axes.
+    """
     from matplotlib import rc_context
 
     check_ending(path)
-    metadata = {"Date": None} if os.fspath(path).lower().endswith(".svg") else {"Software": None}
-    with rc_context({"svg.hashsalt": "ratewise"}):
-        picture.savefig(path, metadata=metadata, dpi=160)
+    if not os.fspath(path).lower().endswith(".svg"):
+        picture.savefig(path, metadata={"Software": None}, dpi=160)
+        return
+    target = io.StringIO()
+    with rc_context({"svg.hashsalt": "ratewise", "svg.fonttype": "none"}):
+        picture.savefig(target, format="svg", metadata={"Date": None})
+    told = html.escape(words or _words_of(picture), quote=True)
+    drawn = target.getvalue().replace("<svg ", f"<svg role='img' aria-label='{told}' ", 1)
+    begin = drawn.index(">", drawn.index("<svg ")) + 1
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{drawn[:begin]}\n<title>{told}</title>{drawn[begin:]}")
+
+
+def _words_of(picture: "Figure") -> str:
+    """What a figure's titles and axes say it shows."""
+    said = [
+        text.replace("\\$", "$")
+        for ax in picture.axes
+        for text in (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel())
+        if text
+    ]
+    return "; ".join(dict.fromkeys(" ".join(text.split()) for text in said))
 
 
 def plain_name(name: str) -> str:
@@ -139,15 +173,16 @@ def plot_comparison(found: Comparison | ManyComparisons) -> "Figure":
     else:
         differences, level, against = [(found.names[0], found.difference)], found.difference.level, found.names[1]
     rows = [(plain_name(name), e.value, e.interval, _side(e)) for name, e in differences]
-    together = " (all hold together)" if len(rows) > 1 else ""
-    return _against_zero(rows, signed, f"difference to {plain_name(against)}, {percent(level)} intervals{together}")
+    together = ", all hold together" if len(rows) > 1 else ""
+    told = f"difference to {plain_name(against)}: better →  ({percent(level)} intervals{together})"
+    return _against_zero(rows, signed, told)
 
 
 def _side(e: Estimate) -> str:
     """The colour of a difference by the side of 0 that its interval is on."""
     if e.interval is None or e.interval[0] <= 0 <= e.interval[1]:
         return QUIET
-    return ACCENT if e.interval[0] > 0 else _WORSE
+    return ACCENT if e.interval[0] > 0 else WORSE
 
 
 def plot_leaderboard(board: Leaderboard) -> "Figure":
@@ -170,9 +205,9 @@ def plot_leaderboard(board: Leaderboard) -> "Figure":
     axes.set_ylim(-0.6, len(rated) + 0.2)
     axes.set_xlim(low - room, high + 3 * room)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    axes.grid(axis="x", color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.set_xlabel("rating; 400 points are tenfold odds", color=INK, fontsize=8)
+    axes.set_xlabel("rating: better →  (400 points are tenfold odds)", color=INK, fontsize=8)
     title = f"Ratings with {board.level:.0%} intervals that hold at once, from {board.labels:,} strong votes"
     axes.set_title(title, loc="left", color=INK, fontsize=10)
     return made
@@ -203,36 +238,60 @@ def plot_slices(found: Slices) -> "Figure":
         if one.shrunk is not None and one.estimate is not None:
             axes.plot(one.estimate.value, y, marker="o", color=INK, markerfacecolor="none")
     how = "shrunk, " if found.shrink else "all at once, " if found.simultaneous else ""
-    axes.set_xlabel(f"mean strong rating, {how}{found.level:.0%} intervals (strong ratings in brackets)")
-    axes.set_title(f"By {found.by}; the band is the whole", loc="left", color=INK, fontsize=11)
+    axes.set_xlabel(f"mean strong rating →  ({how}{found.level:.0%} intervals; strong ratings in brackets)")
+    axes.set_title(f"By {plain_name(found.by)}; the band is the whole", loc="left", color=INK, fontsize=11)
     return made
 
 
 METHOD_COLOURS = {
-    "base": "#6b7280", "paper-random": "#d97706", "paper-active": "#2563eb", "oracle": "#9333ea", "ppi++": "#db2777",
-    "active-fixed": "#65a30d", "auto": "#0f766e", "limit": "#0891b2",
+    "base": "#5f6368", "paper-random": "#c2410c", "paper-active": "#0072b2", "oracle": "#332288", "ppi++": "#aa3377",
+    "active-fixed": "#8a6d00", "auto": ACCENT, "limit": "#b45f6d",
 }  # fmt: skip
 
 
 def plot_simulation(found: Simulation) -> "Figure":
-    """The paper's three panels: error, effective budget and savings against the budget, 95 % intervals shaded."""
+    """The paper's three panels: error, effective budget and savings against the budget, with 95 % intervals."""
     made, axes = grid(1, 3)
     draw_simulation(axes[0], found)
-    legend_below(made, axes[0][0])
     return made
 
 
 def draw_simulation(axes: "list[Axes]", found: Simulation) -> None:
     """The three panels on given axes."""
     rows = (
-        ("mse", "mean squared error"), ("effective_budget", "effective budget"), ("savings", "cost savings"),
+        ("mse", "mean squared error  (↓ better)"), ("effective_budget", "effective budget  (↑ better)"),
+        ("savings", "cost savings  (↑ better)"),
     )  # fmt: skip
     for ax, (name, label) in zip(axes, rows, strict=True):
-        for method in found.methods:
-            _curve(ax, found.of(method), name)
+        for k, method in enumerate(found.methods):
+            _curve(ax, found.of(method), name, 2.2 * (k - (len(found.methods) - 1) / 2))
         ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget", fontsize=9)
         ax.set_title(label, loc="left", fontsize=9)
     axes[0].set_yscale("log")
+    for ax in axes:
+        named_at_the_end(ax)
+
+
+def named_at_the_end(ax: "Axes") -> None:
+    """The name of each line beside its last point, as far apart as they can be read; what has no name gets none."""
+    low, high = (ax.transData.transform((0, y))[1] for y in ax.get_ylim())
+    ends = []
+    for line in ax.get_lines():
+        name, y = str(line.get_label()), np.asarray(line.get_ydata(), dtype=float)
+        if name.startswith("_") or not y.size:
+            continue
+        at = (ax.transData.transform((0, y[-1]))[1] - low) / (high - low)
+        ends.append((min(max(at, 0.0), 1.0) if np.isfinite(at) else 0.0, name, line.get_color()))  # 0 has no logarithm
+    least = min(0.075, 1 / max(len(ends), 1))
+    places: list[float] = []
+    for at, *_ in sorted(ends, key=lambda one: one[0]):
+        places.append(max(at, places[-1] + least) if places else at)
+    over = max(places[-1] - 1, 0.0) if places else 0.0
+    for place, (_, name, colour) in zip(places, sorted(ends, key=lambda one: one[0]), strict=True):
+        ax.annotate(
+            name, (1.02, place - over), xycoords="axes fraction", color=colour, fontsize=8, va="center",
+            annotation_clip=False,
+        )  # fmt: skip
 
 
 def legend_below(picture: "Figure", ax: "Axes") -> None:
@@ -241,7 +300,10 @@ def legend_below(picture: "Figure", ax: "Axes") -> None:
     picture.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
 
 
-def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
+def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str, aside: float) -> None:
+    """A line with an interval at each budget; these stand some points aside, so that none hides another."""
+    from matplotlib.transforms import ScaledTranslation
+
     method = curve[0].method
     x = [r.budget for r in curve]
     colour = METHOD_COLOURS[method]
@@ -252,29 +314,42 @@ def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str) -> None:
         return
     ax.plot(x, [getattr(r, name) for r in curve], color=colour, label=method, marker=marker, markersize=3)
     low, high = ([getattr(r, name + end) for r in curve] for end in ("_low", "_high"))
-    ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    moved = ax.transData + ScaledTranslation(aside / 72, 0, ax.figure.dpi_scale_trans)
+    ax.vlines(x, low, high, color=colour, linewidth=0.9, transform=moved)
+    ends = np.array([*zip(x, low, strict=True), *zip(x, high, strict=True)], dtype=float)
+    ax.update_datalim(ends[np.isfinite(ends).all(axis=1)])
+    ax.autoscale_view()
 
 
 def plot_what_if(found: WhatIf) -> "Figure":
     """Two pictures side by side: wrong beliefs, and burn-ins."""
     made, [[left, right]] = grid(1, 2, width=4.2, height=3.0)
+    factors = sorted({b.factor for b in found.beliefs} | {1.0})
     for number, what in enumerate(dict.fromkeys(b.what for b in found.beliefs)):
         points = sorted([(b.factor, b.ratio) for b in found.beliefs if b.what == what] + [(1.0, 1.0)])
         left.plot(
-            *zip(*points, strict=True), marker="o", markersize=3, label=what, linestyle=("-", "--", ":")[number % 3]
+            *zip(*points, strict=True),
+            marker="o",
+            markersize=3,
+            label=what,
+            color=LINES[number % len(LINES)],
+            linestyle=("-", "--", ":")[number % 3],
         )
     left.set_xscale("log", base=2)
+    left.set_xticks(factors, [f"×{f:g}" for f in factors])
     left.set_xlabel("believed, as a multiple of what it is", fontsize=8)
-    left.set_ylabel("squared error for the same money", fontsize=8)
-    left.legend(fontsize=7, frameon=False)
+    left.set_title("squared error for the same money  (↓ better)", loc="left", fontsize=9)
+    named_at_the_end(left)
     labels = [b.labels for b in found.burn_ins]
     right.plot(labels, [b.mean_ratio for b in found.burn_ins], marker="o", markersize=3, color=INK, label="on average")
     worst = [b.worst_ratio for b in found.burn_ins]
     right.plot(labels, worst, marker="o", markersize=3, color=ACCENT, label="one in twenty")
     right.axhline(1.0, color=QUIET, linewidth=1, zorder=0)
     right.set_xscale("log")
+    right.set_xticks(labels, [f"{n:,}" for n in labels])
+    right.minorticks_off()
     right.set_xlabel("labels of the burn-in", fontsize=8)
-    right.legend(fontsize=7, frameon=False)
+    named_at_the_end(right)
     return made
 
 

@@ -17,7 +17,7 @@ from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, Verdict, find_datas
 from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import Progress
 from ratewise.report.page import page
-from ratewise.report.pictures import draw_simulation, grid, legend_below, save
+from ratewise.report.pictures import LINES, QUIET, draw_simulation, grid, named_at_the_end, save
 from ratewise.tables.write import make_folder, write_rows, write_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _ABOUT = (
     "Figures and claims of Cost-Optimal Active AI Model Evaluation (Angelopoulos, Eisenstein, Berant, Agarwal, "
     "Fisch, 2025), by ratewise. Each figure says whether it rests on the paper's own data."
 )
-_LINES = ("#0f766e", "#2563eb", "#d97706", "#9333ea")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,6 @@ def _real(
     for row, experiment, simulation in zip(axes, experiments, found, strict=False):
         draw_simulation(row, simulation)
         row[0].set_title(f"{experiment.title}\nmean squared error", loc="left", fontsize=9)
-    legend_below(picture, axes[0][0])
     return Reproduced(name, dataset.source, _files(name, rows, picture, folder)), found
 
 
@@ -172,24 +170,24 @@ def plot_points(points: Sequence[Point]) -> "Figure":
     flat = [ax for row in axes for ax in row]
     for panel, ax in zip(names, flat, strict=True):
         _panel(ax, curves(points, panel))
-    flat[0].legend(frameon=False, fontsize=8)
     return picture
 
 
 def _panel(ax: "Axes", found: dict[float, list[Point]]) -> None:
-    for (V, curve), colour in zip(found.items(), _LINES, strict=False):
+    for (V, curve), colour in zip(found.items(), LINES, strict=False):
         x = [p.x for p in curve]
-        ax.plot(x, [p.y for p in curve], color=colour, label=f"Var(H) = {V:g}")
+        ax.plot(x, [p.y for p in curve], color=colour, label=f"Var(H) {V:g}")
         if curve[0].lower_bound is not None:
             ax.plot(x, [p.lower_bound or 0.0 for p in curve], color=colour, linestyle=":", linewidth=1)
     first = next(iter(found.values()))[0]
-    ax.axhline(1.0, color="#9ca3af", linewidth=0.8, zorder=0)
+    ax.axhline(1.0, color=QUIET, linewidth=0.8, zorder=0)
     ax.set_xlabel(first.x_name, fontsize=9)
     if first.x_name == "cost ratio":
         ax.set_xscale("log")
     fixed = "" if first.x_name == "MSE(H, G)" else f", MSE = {first.weak_error:g}"
     ax.set_title(f"error ratio {first.y_name}{fixed}", loc="left", fontsize=9)
     ax.set_ylim(bottom=0.0)
+    named_at_the_end(ax)
 
 
 def _image(figure: Reproduced) -> str:
