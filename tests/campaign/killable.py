@@ -19,8 +19,6 @@ from pathlib import Path
 
 import duckdb  # noqa: F401 - imported here so that a run does not wait for it
 import psycopg  # noqa: F401
-import sklearn.ensemble
-import sklearn.isotonic  # noqa: F401
 import sqlalchemy as sa
 
 from ratewise.campaign.campaign import Campaign

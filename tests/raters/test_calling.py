@@ -203,7 +203,7 @@ def seconds_for(batches, **options):
 
 
 def test_the_rate_limit_slows_and_counts_questions(ask):
-    # 1,200 a minute: 20 a second, so the 9 questions after the burst of 2 take 0.45 s, however they are batched
+    # 1,200 a minute: 20 a second, so the 10 questions after the first take 0.5 s, however they are batched
     assert 0.4 < seconds_for([ask(str(i)) for i in range(11)], per_minute=1200) < 2
     assert 0.4 < seconds_for([ask(*"abcdefghijk")], per_minute=1200) < 2
     assert seconds_for([ask(str(i)) for i in range(11)]) < 0.4

@@ -58,7 +58,7 @@ class CallError(Exception):
 
 
 class Pace:
-    """A steady pace of so much a minute; nothing is let through in bursts."""
+    """A steady pace of so much a minute, without bursts: many services enforce their limits by the second."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_minute, self._next = per_minute, 0.0

@@ -146,7 +146,7 @@ def _logistic_line(x: Floats, y: Floats, w: Floats) -> tuple[float, float]:
 
 
 def _affine(g: Floats, h: Floats, w: Floats) -> Calibration:
-    """Weighted least squares; by hand because scikit-learn takes longer to start than all the rest of a plan."""
+    """Weighted least squares."""
     centre, mean = float(np.average(g, weights=w)), float(np.average(h, weights=w))
     off = w * (g - centre)
     slope = float(off @ (h - mean) / (off @ (g - centre))) if g.max() > g.min() else 0.0
@@ -154,11 +154,14 @@ def _affine(g: Floats, h: Floats, w: Floats) -> Calibration:
 
 
 def _isotonic(g: Floats, h: Floats, w: Floats) -> Calibration:
-    from sklearn.isotonic import IsotonicRegression
-
-    model = IsotonicRegression(increasing=True, out_of_bounds="clip").fit(g, h, sample_weight=w)
-    x: NDArray[np.float64] = model.X_thresholds_
-    return Calibration("isotonic", knots=tuple(x.tolist()), values=tuple(model.y_thresholds_.tolist()))
+    """Steps of the rising means, and straight lines between them."""
+    x, place = np.unique(g[w > 0], return_inverse=True)
+    weights = np.bincount(place, w[w > 0])
+    means = np.bincount(place, (w * h)[w > 0]) / weights
+    y = scipy.optimize.isotonic_regression(means, weights=weights).x
+    ends = np.ones(x.size, dtype=np.bool_)  # of each step
+    ends[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    return Calibration("isotonic", knots=tuple(x[ends].tolist()), values=tuple(y[ends].tolist()))
 
 
 def _range(x: Floats) -> tuple[float, float]:

@@ -5,8 +5,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from aiolimiter import AsyncLimiter
-
+from ratewise.judges.client import Pace
 from ratewise.raters.protocol import Answer, Failure, Question, Rater, RaterError, failure_from, is_price
 from ratewise.raters.text import one_line, safe_reason, short, storable, without
 
@@ -28,16 +27,15 @@ class Caller:
         self._secrets = frozenset(secrets)
         self._timeout = timeout
         self._slots = asyncio.Semaphore(concurrency)
-        self._limiter = _limiter(per_minute)
+        self._pace = Pace(per_minute)
 
     async def ask(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """One answer or failure per question, in order; never raises but when it is cancelled."""
         if not questions:
             return []
         async with self._slots:
-            if self._limiter is not None:
-                for _ in questions:
-                    await self._limiter.acquire()
+            for _ in questions:
+                await self._pace.take(1)
             return await self._call(questions)
 
     async def close(self) -> None:
@@ -69,17 +67,6 @@ class Caller:
             return await self._rater.rate(questions)
         except SystemExit as error:  # would stop the event loop
             raise RaterError(failure_from(error).reason) from None
-
-
-def _limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """A steady pace instead of a minute's worth at once: many services enforce their limits by the second.
-
-    The bucket holds a tenth of a second's worth, so that late timers do not slow a high rate down.
-    """
-    if per_minute is None:
-        return None
-    bucket = max(1.0, per_minute / 600)
-    return AsyncLimiter(bucket, 60 * bucket / per_minute)
 
 
 async def _stop(task: asyncio.Task[object]) -> None:
