@@ -416,7 +416,7 @@ def test_a_welcome_comes_once_and_holds_no_question(browser, begun):
         ann = joined(browser, service, address, "ann")
         page, begin = ann.page, ann.page.locator("#begin")
         expect(begin).to_be_focused()
-        for said in ("The answer solves the customer's problem.", "1 a question", "How to rate"):
+        for said in ("The answer solves the customer's problem.", "1.00 a question", "How to rate"):
             expect(page.locator("#welcome")).to_contain_text(said)
         assert ann.serious() == []
         page.screenshot(path=SHOTS / "welcome.png")

@@ -1,6 +1,7 @@
 """The pages: label, sign in by a link, sign out, images beside the campaign, and whether the server is well."""
 
 import threading
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from posixpath import normpath
@@ -13,8 +14,8 @@ from starlette.templating import Jinja2Templates
 from ratewise.campaign.clients.respondents import respondents
 from ratewise.campaign.spec.spec import Spec
 from ratewise.raters.people import PeopleSettings
-from ratewise.report.words import money
 from ratewise.store.accounts import SESSION_SECONDS
+from ratewise.store.money import in_currency
 from ratewise.web.markup import IMAGES, as_html, images_in
 from ratewise.web.service import COOKIE, RefusedError, Service, address_of, check_csrf, session_of
 
@@ -127,16 +128,22 @@ def refused(request: Request, status: int, reason: str) -> Response:
 
 def _facts(spec: Spec) -> list[tuple[str, str]]:
     """(what, in words) of all that a person wants to know before the first question."""
+
+    def pay(amount: Decimal) -> str:
+        return in_currency(f"{amount:,.2f}", spec.currency)
+
     told = []
     for each in respondents(spec, PeopleSettings):
         rater: PeopleSettings = each.rater
         if rater.criterion is not None:
             told.append(("Task", rater.criterion))
+        usual = rater.per_hour is not None or "answer_seconds" in rater.model_fields_set
+        time = f"About {rater.answer_seconds:g} seconds a question" if usual else "As long as each question needs"
+        told.append(("Time", f"{time}; your own pace stands at the top"))
         if rater.per_hour is not None:
-            told.append(("Time", f"About {rater.answer_seconds:g} seconds a question"))
-            told.append(("Pay", f"{money(spec, rater.per_hour)} an hour, without pauses of more than a minute"))
+            told.append(("Pay", f"{pay(rater.per_hour)} an hour, without pauses of more than a minute"))
         elif rater.price:
-            told.append(("Pay", f"{money(spec, rater.price / rater.votes)} a question"))
+            told.append(("Pay", f"{pay(rater.price / rater.votes)} a question"))
         if rater.training:
             told.append(("Training", f"The first {rater.training} questions; you see the right answer after each"))
     return [*told, ("Stop", "Whenever you like: each answer is saved at once, and the last one can be undone")]

@@ -14,6 +14,7 @@ _CODE_LINE = re.compile(
 )
 _INDENTED = re.compile(r"^(\t| {2,})\S")
 _SHARE_OF_CODE = 0.6  # of the lines
+_ENOUGH = 4_000  # characters of a text that say whether it is code
 _PROSE = re.compile(r"^(```|~~~|[-*+] |\d+[.)] )|\]\(|^\|.*\|\s*$", re.MULTILINE)  # Markdown that has its own say
 
 
@@ -147,8 +148,8 @@ def _address(one: Mapping[str, Any]) -> str:
 
 def is_code(text: str) -> bool:
     """Whether most lines of a text are those of a program, as where a model writes one without a fence."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 3 or _PROSE.search(text):
+    lines = [line for line in text[:_ENOUGH].splitlines() if line.strip()]
+    if len(lines) < 3 or _PROSE.search(text, 0, _ENOUGH):
         return False
     sure = sum(bool(_CODE_LINE.search(line)) for line in lines)
     likely = sum(bool(_CODE_LINE.search(line) or _INDENTED.match(line)) for line in lines)

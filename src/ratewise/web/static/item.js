@@ -4,6 +4,7 @@ import { markDifferences } from "./differences.js";
 
 const policy = window.trustedTypes?.createPolicy("ratewise", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
 const FOLD = 600, SCREEN = 0.8; // pixels or share of the screen above which a text is folded
+const LONG = 8000, HEAD = 3000, TAIL = 1200; // characters: folded unmeasured; what is laid out of its beginning, and of its end
 
 export function fill(box, html) { // cleaned by the server's allow-list
   box.innerHTML = policy.createHTML(html);
@@ -85,14 +86,18 @@ export function showItem(item, task, { raw, differences }) { // what there is to
 
 function fold(box) { // a long text shows its beginning and its end
   const text = box.querySelector(".text");
-  const tail = innerHeight / 4; // at most so much of the end is shown
-  if (text.scrollHeight <= Math.max(FOLD, SCREEN * innerHeight)) return;
+  let length = 0;
+  for (const child of text.children) {
+    child.classList.toggle("beyond", length > HEAD);
+    length += child.textContent.length;
+  }
+  if (length < LONG && text.scrollHeight <= Math.max(FOLD, SCREEN * innerHeight)) return;
   const words = text.textContent.trim().split(/\s+/).length;
   const end = document.createElement("div"); // a copy of the end, for the eye alone
   Object.assign(end, { className: "text end", inert: true, ariaHidden: "true" });
-  for (let child = text.lastChild, height = 0; child && height < tail; child = child.previousSibling) {
+  for (let child = text.lastChild, left = TAIL; child && left > 0; child = child.previousSibling) {
     end.prepend(child.cloneNode(true));
-    height += child.offsetHeight ?? 0;
+    left -= child.textContent.length;
   }
   const button = document.createElement("button");
   button.type = "button";
