@@ -3,6 +3,8 @@
 Bounds are binomial: a question whose intervals hold in 95 % of cases fails by chance with probability 1e-4.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,10 +18,11 @@ ROWS, PILOT = 2500, 200
 SCALES = {"verdicts": (0.0, 1.0), "scores": (1.0, 9.0)}
 
 
-def drawn_and_rated(seed, kind, **columns):
+@cache
+def drawn_and_rated(seed, kind):
     """The pool as the draw of a plan gave it, with the answers of those that were drawn; and all answers."""
     g, h = dear_judge(PILOT + ROWS, seed, kind)
-    pilot, pool = {"judge": g[:PILOT], "human": h[:PILOT]}, {"id": np.arange(ROWS), "judge": g[PILOT:], **columns}
+    pilot, pool = {"judge": g[:PILOT], "human": h[:PILOT]}, {"id": np.arange(ROWS), "judge": g[PILOT:]}
     plan = rw.plan(
         pilot, weak="judge", strong="human", weak_cost=0.25, strong_cost=1.0, budget=150, pool_size=ROWS,
         estimand="pool",
@@ -61,7 +64,8 @@ def test_slices_hold_the_means_of_their_own_rows():
     topic = np.array(["law"] * 900 + ["code"] * (ROWS - 900))
     held = 0
     for seed in range(TRIALS):
-        table, truth = drawn_and_rated(seed, "verdicts", topic=topic)
+        table, truth = drawn_and_rated(seed, "verdicts")
+        table = table | {"topic": topic}
         for rows in (table, looked_at(table)):
             found = rw.estimate_slices(rows, by="topic", weak="judge", strong="human", estimand="pool")
             held += sum(holds(one, truth[topic == one.name].mean()) for one in found.slices)
