@@ -47,8 +47,8 @@ def beta(mean: float, variance: float) -> Floats:
 
 WORLDS = (
     World("Gaussian (1, 0.5, 0.5)", "#0f766e", gamma(0.5, 0.5), 1.0, 0.1),
-    World("Gaussian (1, 1.5, 4)", "#2563eb", gamma(1.5, 4.0), 1.0, 0.1),
-    World("Bernoulli (0.25, 0.1, 0.05)", "#d97706", beta(0.1, 0.05), 0.25, 0.05),
+    World("Gaussian (1, 1.5, 4)", "#0072b2", gamma(1.5, 4.0), 1.0, 0.1),
+    World("Bernoulli (0.25, 0.1, 0.05)", "#c2410c", beta(0.1, 0.05), 0.25, 0.05),
 )
 
 Belief = Callable[[World, float], tuple[Floats, Floats, Floats]]  # → u, what is believed of it, weights

@@ -95,6 +95,6 @@ def test_missing_answers_say_nothing_about_the_weak_rater(judged):
     assert told.effective_labels == pytest.approx(share * whole.effective_labels, rel=0.1)
     assert told.unexplained == pytest.approx(whole.unexplained, abs=0.05)
     assert told.against_one_rate == pytest.approx(whole.against_one_rate, abs=0.05)
-    assert f"(the {missing.sum()} that will not come left aside)" in told.words()[0]
+    assert f"(without the {missing.sum()} that will not come)" in told.words()[0]
     nothing = estimate_seen(seen, missing=~seen.labelled & False, left_aside=True)
     assert nothing.standard_error == pytest.approx(estimate_seen(seen).standard_error, rel=1e-12)

@@ -273,6 +273,6 @@ def test_slices_of_a_pool_that_have_no_plan_get_no_rate():
     pool = pilot(13, {"art": 30, "code": 100, "law": 50})
     drawn = draw_slices({"topic": pool["topic"], "judge": pool["judge"]}, made, seed=1)
     assert np.isnan(drawn.rates[pool["topic"] == "art"]).all()
-    assert "slice 'art' has no plan: its 30 items get no rate" in drawn.notes
+    assert "slice 'art' has no plan: its 30 items are not looked at" in drawn.notes
     with pytest.raises(TableError, match="is in the plan, which has"):
         draw_slices({"topic": ["x", "y"], "judge": [0.1, 0.2]}, made, seed=1)

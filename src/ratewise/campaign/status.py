@@ -103,7 +103,8 @@ class Status(Result):
         """What is waited for, and money, items and ratings so far."""
         rounds = f"in {self.rounds:,} complete round{'' if self.rounds == 1 else 's'}"
         asked = f", {self.pending:,} asked for" if self.pending else ""
-        gone = f", {self.missing:,} will not come (counted at both ends of the scale)" if self.missing else ""
+        held = "will not come (the interval holds whatever they would have been)"
+        gone = f", {self.missing:,} {held}" if self.missing else ""
         rows: list[Fact] = [] if self.waits_for is None else [("waits", self.waits_for, "warning")]
         rows += [("judge", line, "warning") for line in self.servers]
         rows += [("money", self._money()), ("items", f"{self.looked:,} of {self.pool:,} looked at, {rounds}")]

@@ -470,8 +470,8 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
     first, last = map(estimate, filled)
     counted = dict(zip(interval_kind(filled[0], how, None)[1:], interval_kind(data, how, None)[1:], strict=True))
     note = (
-        f"{many}; they are counted at both ends of the scale [{ends[0]:g}, {ends[1]:g}]: the estimate lies between "
-        f"{first.value:.4g} and {last.value:.4g}"
+        f"{many}; the interval holds whatever they would have been, from {ends[0]:g} to {ends[1]:g}: the estimate lies "
+        f"between {first.value:.4g} and {last.value:.4g}"
     )
     return replace(
         first, value=0.5 * (first.value + last.value), standard_error=None, seen=ends, bounds=ends,

@@ -39,11 +39,11 @@ class Diagnosis(Result):
         if self.effective_labels is None or self.unexplained is None:
             return (f"{labels}, which do not tell yet what the weak rater is worth",)
         helped = "the features" if self.by_features else "the weak rater"
-        aside = f" (the {self.missing:,} that will not come left aside)" if self.missing else ""
+        aside = f" (without the {self.missing:,} that will not come)" if self.missing else ""
         said = [f"{labels}, as precise as {self.effective_labels:,.0f} without {helped}{aside}"]
         if self.by_features:
             said.append("weak ratings were not worth buying: the features of all items say as much at no cost")
-        said.append(f"the learned rating leaves {self.unexplained:.0%} of the strong ratings' variance unexplained")
+        said.append(f"predictions explain {1 - self.unexplained:.0%} of what strong ratings differ by")
         if self.against_one_rate is not None:
             said.append(_rates_in_words(self.against_one_rate))
         if self.drift is not None and self.drift < _FALSE_ALARM:
@@ -61,11 +61,11 @@ class Diagnosis(Result):
 
 def _rates_in_words(ratio: float) -> str:
     if ratio < 0.99:
-        cut = f"cut the variance by {1 - ratio:.0%} against one rate for all"
-        return f"choosing items where the learned rating is likely wrong {cut}"
+        return f"asking more often where predictions are likely wrong made the squared error {1 - ratio:.0%} smaller"
     if ratio > 1.01:
-        return f"one rate for all would have had {1 - 1 / ratio:.0%} less variance: errors were not where expected"
-    return "choosing items by uncertainty did as well as one rate for all"
+        less = f"asking at random would have made the squared error {1 - 1 / ratio:.0%} smaller"
+        return f"{less}: predictions were wrong elsewhere than expected"
+    return "choosing items by uncertainty did as well as choosing at random"
 
 
 def diagnose(

@@ -144,7 +144,7 @@ class DrawnFile(Result):
 
     def summary(self) -> str:
         """How many were drawn, and what it will cost."""
-        costs = "" if self.spend is None else f"; rating them will cost {self.spend:,.2f}"
+        costs = "" if self.spend is None else f"; in all this will cost {self.spend:,.2f}"
         rate = f"mean rate {self.mean_rate:.3f}"
         return f"{self.asked:,} of {self.items:,} items selected for the strong rater ({rate}){costs}"
 
@@ -472,8 +472,8 @@ def draw_transfer(
     """Give every item its rate and draw, by hash of the seed and the item's id.
 
     Within the budget, only as many items are looked at as the plan foresees (chosen by another hash), and fewer where
-    chance would make them dearer; the rest get no rate. Without it all are looked at, and a note says so where that is
-    expected to cost more than the budget. A plan by strata says itself how many of each are looked at; `weight` is
+    chance would make them dearer; the rest are not looked at. Without it all are, and a note says so where it is to
+    cost more than the budget. A plan by strata says itself how many of each are looked at; `weight` is
     what each of those counts, 1 on average.
     """
     if transfer.old is not None:
@@ -666,7 +666,7 @@ def draw_slices(
     """Give every item the rate that its slice's plan gives it, and draw by hash of the seed and the item's id.
 
     Only as many items of each slice are looked at as its plan foresees, unless `within_budget=False`. Items of slices
-    that have no plan get no rate, and a note says so.
+    that have no plan are not looked at, and a note says so.
     """
     found = plan.drawn_by if isinstance(plan, AnyPlan) else slice_policies(plan)
     if not isinstance(found, tuple):
@@ -689,7 +689,7 @@ def _draw_slices(
     for name in names:
         rows, transfer = np.flatnonzero(groups == name), transfers.get(name)
         if transfer is None:
-            notes.append(f"slice {name!r} has no plan: its {rows.size:,} items get no rate")
+            notes.append(f"slice {name!r} has no plan: its {rows.size:,} items are not looked at")
             continue
         needed = transfer.policy == "active" or transfer.weak in table.columns
         weak, error = (x[rows] for x in transfer.columns(table)) if needed else (r[rows], np.zeros(rows.size))

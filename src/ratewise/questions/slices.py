@@ -375,7 +375,8 @@ def _about_all(items: Ratings, overall: Estimate, found: Sequence[Slice]) -> tup
         notes += [note for one in each for note in one.notes if note.startswith(doubt)][:1]  # one line for all
     missing = 0 if items.selected is None else int(np.count_nonzero(items.selected & np.isnan(items.strong)))
     if missing:
-        notes.append(f"{missing:,} answers that were asked for are missing; they are counted at both ends of the scale")
+        held = "the intervals hold whatever they would have been"
+        notes.append(f"{missing:,} answers that were asked for are missing; {held}")
     return tuple(notes)
 
 

@@ -50,7 +50,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .9rem; 
   padding: .35rem 0; }
   .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; width: 100%;
   }
-  .stacked tr { padding: .5rem 0; } .stacked td { display: flex; justify-content: space-between; gap: 1rem;
+  .stacked tr { padding: .5rem 0; } .stacked td:first-child { font-weight: 600; }
+  .stacked td { display: flex; justify-content: space-between; gap: 1rem;
   padding: .1rem 0; text-align: right !important; } .stacked td::before { content: attr(data-title);
   color: var(--quiet); text-align: left; }
 }
@@ -60,6 +61,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .9rem; 
   @page { margin: 16mm 14mm; } body { max-width: none; margin: 0; padding: 0; font-size: 10.5pt; }
   nav { display: none; }
   .wide { overflow: visible; } table { font-size: 9.5pt; } thead { display: table-header-group; }
+  .figures { grid-template-columns: repeat(4, 1fr); }
   tr, figure, .figures, .note { break-inside: avoid; } tr.above { break-after: avoid; }
   h1, h2, h3 { break-after: avoid; }
 }
