@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ratewise.core.estimate import expected_half_width
+from ratewise.core import estimate
 from ratewise.questions.estimation import estimate_mean
+
+
+def expected_half_width(weak, chance, rates, *, seen=1e6, labels=None, **how):
+    """The rehearsed half-width after a pilot that has so many labels with these chances."""
+    ones = seen * float(np.mean(chance))
+    return estimate.expected_half_width(weak, chance, rates, ends=(seen - ones, ones), labels=labels, **how)
 
 
 def test_strong_ratings_alone_have_the_exact_binomials_width():
@@ -66,3 +72,29 @@ def test_it_is_the_same_again():
         expected_half_width(weak, p, np.full(500, 0.3), items=400.5, pool_size=None, level=0.9) for _ in range(2)
     )
     assert first == second
+
+
+def test_a_small_pilot_leaves_the_mean_open_on_the_side_where_it_was_too_good():
+    """A pilot without a mistake in 100 goes with a mean of 0.993 at the middle, not with one of 1."""
+    known, open_ = (
+        expected_half_width(
+            np.full(300, 0.5), np.full(300, p), np.ones(300), seen=seen, items=1000, pool_size=None, level=0.95
+        )
+        for p, seen in ((0.9999, 1e6), (1 - 1e-9, 100))
+    )
+    exact = stats.beta.ppf(0.975, 994, 7) - stats.beta.ppf(0.025, 993, 8)
+    assert known < 0.5 * open_
+    assert open_ == pytest.approx(exact / 2, rel=0.35)
+
+
+def test_where_dear_items_may_be_more_the_money_ends_earlier():
+    """The same rates over few rows and over many: few leave open how many labels the items take."""
+    rates = np.array([0.02] * 9 + [0.82])
+    widths = [
+        expected_half_width(
+            np.repeat(0.5, 10 * k), np.full(10 * k, 0.5), np.repeat(rates, k), items=2000, labels=200, pool_size=2000,
+            level=0.95,
+        )
+        for k in (1, 30)
+    ]
+    assert widths[0] > 1.02 * widths[1]

@@ -66,8 +66,11 @@ def test_a_side_where_no_mistake_was_seen_may_have_some(seen_on_both, least, mos
     assert least < (found.interval[1] - found.value) / (normal.interval[1] - normal.value) < most
 
 
-def groups(coarse):
-    return np.repeat([0, 1], 20), np.array([coarse, coarse])
+def unseen(coarse, h, f, odds, weight, variance=100.0):
+    """What labels of two groups of equal size did not show, of predictions `f` that the labels leave as they are."""
+    group = np.repeat([0, 1], h.size // 2)
+    fit = score._Fitted(np.empty(0), group, np.array([coarse, coarse]), f, np.empty(0))
+    return score._unseen(fit, group, h, f, odds, weight, 1.0, variance)
 
 
 def test_mistakes_unseen_count_in_groups_that_show_none():
@@ -76,8 +79,21 @@ def test_mistakes_unseen_count_in_groups_that_show_none():
     h = np.ones(40)
     own = 20 * 20 * (0.95 * 0.05 + 0.05**2)  # Σ w (w − 1) (p (1 − p) + (p − f)²)
     k = 20 * 0.05**2  # mistakes seen, by residuals
-    assert score._unseen(*groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k))
-    assert score._unseen(*groups(0.0), h, f, odds, weight, 1.0) == pytest.approx(2 * own * 2 / (2 + k) / 10)
+    assert unseen(1.0, h, f, odds, weight) == pytest.approx(2 * own * 2 / (2 + k))
+    assert unseen(0.0, h, f, odds, weight) == pytest.approx(2 * own * 2 / (2 + k) / 10)
     h[20:24] = 0.0  # four of these are more than the model has
-    assert score._unseen(*groups(1.0), h, f, odds, weight, 1.0) == pytest.approx(own * 2 / (2 + k))
-    assert score._unseen(*groups(1.0), h, f, odds, np.ones(40), 1.0) == 0  # rated whole: nothing is unseen
+    assert unseen(1.0, h, f, odds, weight) == pytest.approx(own * 2 / (2 + k))
+    assert unseen(1.0, h, f, odds, np.ones(40)) == 0  # rated whole: nothing is unseen
+
+
+def test_mistakes_that_f_itself_expects_where_labels_are_too_few_to_show_one():
+    """Ten labels stand for 200 items with two mistakes: all of their variance where two move the sum by far."""
+    h, p, weight = np.ones(20), np.full(20, 0.99), np.full(20, 20.0)
+    weight[10:], p[10:] = 1.0, 0.5
+    h[15:] = 0.0
+    variance = 10 * 20 * 19 * (0.01 * 0.99 - 0.01**2)  # Σ w (w − 1) p (1 − p), less what the labels show
+    silent = np.exp(-3 * 10 * 0.0099)
+    assert unseen(0.0, h, p, p, weight, variance=0.01) == pytest.approx(silent * variance)
+    away = silent * 10 * 20 * (0.0099 - 0.01**2) - 1
+    assert unseen(0.0, h, p, p, weight, variance=4.0) == pytest.approx(away**2 / (0.4**2 * 4) * silent * variance)
+    assert unseen(0.0, h, p, p, weight, variance=1e6) == pytest.approx(0.1 * variance, rel=0.02)

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
+from scipy import special
 
 from ratewise.core.chart import Span, spans_picture
 from ratewise.core.checks import Floats, choice, number, scale_ends, seed_number, share
@@ -660,32 +662,56 @@ def in_steps(strong: Floats) -> bool:
 
 # The width that an interval will have, rehearsed before anything is bought. Near the ends of the scale an interval is
 # as wide as the mistakes that may hide where labels are few, which no variance says: labels are drawn by the planned
-# rates from ratings that are likely, and the estimate says how wide it gets.
+# rates from ratings that are likely, and the estimate says how wide it gets. A pilot leaves open what the mean is and
+# how often its weak ratings come up elsewhere, so each rehearsal draws both as well.
 
 
 def expected_half_width(
-    weak: Floats, chance: Floats, rates: Floats, *, items: float, pool_size: float | None, level: float
+    weak: Floats,
+    chance: Floats,
+    rates: Floats,
+    *,
+    ends: tuple[float, float],
+    items: float,
+    labels: float | None,
+    pool_size: float | None,
+    level: float,
 ) -> float | None:
-    """Median half-width of the interval for 0/1 ratings when `items` are looked at, each row standing for as many.
+    """Median half-width of the interval for 0/1 ratings when `items` are looked at, rows standing for as many each.
 
-    `chance` is that of a 1, `rates` are those of the draw, and `pool_size` is given where the pool's own mean is asked
-    for. `None` where labels are so many that ± z standard errors say it, or too few to draw one.
+    `chance` is that of a 1, `rates` are those of the draw, `ends` are how many zeros and ones a pilot has, and `labels`
+    are the most there is money for. `pool_size` is given where the pool's own mean is asked for. `None` where labels
+    are so many that ± z standard errors say it, or too few to draw one.
     """
     if items * float(rates.mean()) > _MOST_LABELS or items * float(rates.mean()) < 1:
         return None
     rng = np.random.default_rng(17)
     at = np.argsort(rates + 1e-9 * weak, kind="stable")
     at = at[np.linspace(0, at.size - 1, int(min(at.size, _MOST_ROWS, items))).round().astype(np.intp)]
-    g, p, pi = weak[at], chance[at], rates[at]
-    found = [_rehearsed(g, p, pi, items, pool_size, level, rng) for _ in range(_REHEARSALS)]
+    g, odds, pi = weak[at], special.logit(chance[at]), rates[at]
+    found = []
+    for _ in range(_REHEARSALS):
+        share = rng.gamma(rates.size / at.size, size=at.size)  # Bayesian bootstrap (Rubin 1981)
+        share /= share.sum()
+        looked = items if labels is None else min(items, labels / float(share @ pi))
+        p = _moved_to(odds, share, float(rng.beta(ends[1] + 1.0, ends[0] + 1.0)))
+        found.append(_rehearsed(g, p, pi, looked * share, pool_size, level, rng))
     known = [half for half in found if half is not None]
     return float(np.median(known)) if known else None
 
 
+def _moved_to(odds: Floats, share: Floats, mean: float) -> Floats:
+    """Chances whose log-odds are all moved alike, until their mean over these shares of the items is `mean`."""
+    low, high = float(special.logit(mean) - odds.max()), float(special.logit(mean) - odds.min())
+    if high > low:
+        low = scipy.optimize.brentq(lambda move: float(share @ special.expit(odds + move)) - mean, low - 1, high + 1)
+    return np.asarray(special.expit(odds + low))
+
+
 def _rehearsed(
-    g: Floats, p: Floats, pi: Floats, items: float, pool_size: float | None, level: float, rng: np.random.Generator
+    g: Floats, p: Floats, pi: Floats, often: Floats, pool_size: float | None, level: float, rng: np.random.Generator
 ) -> float | None:
-    stands = np.floor(items / g.size + rng.random(g.size)).astype(np.int64)  # for whole items
+    stands = np.floor(often + rng.random(g.size)).astype(np.int64)  # for whole items
     drawn = rng.binomial(stands, pi)
     each, rest = np.repeat(np.arange(g.size), drawn), np.flatnonzero(stands - drawn)
     if each.size < 2:

@@ -155,6 +155,7 @@ class _Fitted:
     z: Floats
     group: NDArray[np.intp]  # of one side of 1/2 and of like rates
     coarse: Floats  # chance that two of a group's items have one weak rating: 1 for a judge that speaks in tenths
+    own: Floats  # chance of a 1 of every label as f has it, so corrected, without any doubt about sure predictions
     bend: Floats  # curvature of the labels' penalised log-likelihood, groups × groups
 
 
@@ -167,12 +168,14 @@ def _fitted(f: Floats, data: Ratings) -> _Fitted:
     z = _log_odds(np.where(had, f, 0.5), keep, pi, data.each(np.ones(data.rows)))
     told = np.sign(z) * _told_by_rates(pi, data.counts)[:, None]
     start, *slopes = _recalibrated(np.stack([z[use, -1], told[use, -1]]), data.strong[use])
+    own = special.logit(np.clip(f[use, -1], _SUREST, 1.0 - _SUREST))
+    own = start + slopes[0] * own + slopes[1] * told[use, -1]
     z = start + np.tensordot(slopes, np.stack([z, told]), axes=1)
     group = _groups(z, pi)
     coarse = _coarse(np.where(had, data.weak, 0.0), np.broadcast_to(pi[:, None], z.shape), group, _mass(data))
     h = np.broadcast_to(data.strong[use][:, None], (data.labels, z.shape[1]))
     moved, bend = _moved(z[use], h, group[use], _precision(coarse))
-    return _Fitted(z + moved[group], group, coarse, bend)
+    return _Fitted(z + moved[group], group, coarse, special.expit(own + moved[group[use, -1]]), bend)
 
 
 def _mass(data: Ratings) -> Floats:
@@ -320,6 +323,8 @@ _ENOUGH = 40.0  # labels up to which the exact test makes up for unequal weights
 _FINE, _PASSES = 13, 3  # candidates on each closer look
 _LEAST = 1e-12
 _FINE_TOO = 0.1  # of what may hide among like ratings, so much is taken to hide among ratings that differ
+_SHOWN = 3.0  # a group's labels say nothing as far as e to minus so many times the mistakes expected among them
+_FAR = 0.4  # standard deviations, by which mistakes that are not drawn move the sum until f's variance is taken
 
 
 def score_interval(
@@ -389,8 +394,8 @@ class _Test:
         model = float(worlds.variance(mean, f0, off)[0])
         counted = weight * (weight - data.items / pool_size)  # what a squared residual weighs in the variance
         k = mistakes(h - odds, np.sqrt(np.maximum(counted, 0.0))) / worlds.dispersion
-        unseen = _unseen(group, fit.coarse, h, f[use, -1], odds, weight, worlds.dispersion) / data.items**2
-        ratio = (seen.variance + unseen) / model if model > 0 else 1.0
+        found = _unseen(fit, group, h, f[use, -1], odds, weight, worlds.dispersion, seen.variance * data.items**2)
+        ratio = (seen.variance + found / data.items**2) / model if model > 0 else 1.0
         shrunk = (k * ratio + PRIOR_MISTAKES) / (k + PRIOR_MISTAKES)
         of_more = 1.0 + (ratio - 1.0) * k**2 / (k**2 + _MANY_MISTAKES**2)
         wider = factor * _few_labels(seen, level, _uneven(h - odds, weight)) * _cluster_effect(seen)
@@ -459,19 +464,31 @@ class _Test:
 
 
 def _unseen(
-    group: NDArray[np.intp], coarse: Floats, h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float
-) -> float:
-    """Variance that the draw adds and labels did not show: what the model has more of, in groups with few mistakes.
+    fit: _Fitted, group: NDArray[np.intp], h: Floats, f: Floats, odds: Floats, weight: Floats, spread: float,
+    variance: float,
+) -> float:  # fmt: skip
+    """Variance that the draw adds and labels did not show, beside the `variance` that was seen, of the items' sum.
 
     Rates follow the mistakes that were seen, so a group without any has few labels, and what was seen is the variance
-    of the others alone. Where all its weak ratings are one, the model's is taken until the group shows its own.
+    of the others alone. Where all its weak ratings are one, the model's is taken until the group shows its own. Where
+    they differ, f tells them apart; but if f itself has so many mistakes in groups whose labels could hardly show one
+    that the sum is off by their number, as long as none is drawn, f's variance is taken there.
     """
-    drawn, off = weight * (weight - 1.0), (h - odds) ** 2
-    terms = drawn * (spread * odds * (1 - odds) + (odds - f) ** 2), drawn * (h - f) ** 2, weight * off, weight**2 * off
-    model, seen, mass, squares = (np.bincount(group, one, coarse.size) for one in terms)
-    own = np.divide(mass**2, spread * squares, out=np.zeros(mass.size), where=squares > 0)
-    lacking = PRIOR_MISTAKES / (own + PRIOR_MISTAKES) * np.maximum(model - seen, 0.0)
-    return float((_FINE_TOO + (1.0 - _FINE_TOO) * coarse) @ lacking)
+    coarse = fit.coarse
+    drawn, off, own = weight * (weight - 1.0), (h - odds) ** 2, spread * fit.own * (1 - fit.own)
+    terms = (
+        drawn * (spread * odds * (1 - odds) + (odds - f) ** 2), drawn * (h - f) ** 2, weight * off, weight**2 * off,
+        drawn * own, weight * own, own,
+    )  # fmt: skip
+    model, seen, mass, squares, by_f, there, among_labels = (np.bincount(group, one, coarse.size) for one in terms)
+    shown = np.divide(mass**2, spread * squares, out=np.zeros(mass.size), where=squares > 0)
+    lacking = PRIOR_MISTAKES / (shown + PRIOR_MISTAKES) * np.maximum(model - seen, 0.0)
+    silent = np.exp(-_SHOWN * among_labels)
+    away = max(float(silent @ np.maximum(there - mass, 0.0)) - 1.0, 0.0) ** 2
+    told = min(away / max(_FAR**2 * variance, _LEAST), 1.0) * float(
+        silent @ np.maximum(np.minimum(by_f, model) - seen, 0)
+    )
+    return max(float((_FINE_TOO + (1.0 - _FINE_TOO) * coarse) @ lacking), told)
 
 
 def _uneven(residual: Floats, weight: Floats) -> float:

@@ -23,7 +23,8 @@ class Calibration(JsonRecord, Result):
     """A fitted map from weak rating to expected strong rating; small enough to read in a file.
 
     Platt: low + (high − low)·σ(a + b·logit(score)), the score rescaled from [from_low, from_high]. Affine: a + b·G.
-    Isotonic: straight lines between knots. Predictions stay within the strong ratings seen, except affine ones.
+    Isotonic: straight lines between knots. Predictions stay within the strong ratings seen; affine ones only where a
+    range is given.
     """
 
     kind: Calibrator
@@ -32,16 +33,17 @@ class Calibration(JsonRecord, Result):
     knots: tuple[float, ...] = ()
     values: tuple[float, ...] = ()
     weak_range: tuple[float, float] = (0.0, 1.0)
-    strong_range: tuple[float, float] = (0.0, 1.0)
+    strong_range: tuple[float, float] | None = None
 
     def predict(self, weak: ArrayLike) -> Floats:
         """Expected strong rating for each weak one."""
         g = as_floats(weak, name="weak")
         if self.kind == "affine":
-            return self.intercept + self.slope * g
+            line = self.intercept + self.slope * g
+            return line if self.strong_range is None else np.clip(line, *self.strong_range)
         if self.kind == "isotonic":
             return np.interp(g, self.knots, self.values)
-        low, high = self.strong_range
+        low, high = self.strong_range or (0.0, 1.0)
         return np.asarray(low + (high - low) * special.expit(self.intercept + self.slope * _logit(g, self.weak_range)))
 
 

@@ -410,9 +410,13 @@ def _widths(pilot: Pilot, goal: PlanGoal) -> Widths | None:
     data = ratings(pilot.weak, strong, pilot.labelled.mean())
     chance = likely(data.weak, data)  # of a 1
     size = goal.pool_size if goal.estimand == "pool" else None
+    ones = float(pilot.strong.sum())
 
     def half(rates: Floats, items: float) -> float | None:
-        return expected_half_width(pilot.weak, chance, rates, items=items, pool_size=size, level=goal.level)
+        return expected_half_width(
+            pilot.weak, chance, rates, ends=(pilot.strong.size - ones, ones), items=items, pool_size=size,
+            labels=None if goal.budget is None else items * float(rates.mean()), level=goal.level,
+        )  # fmt: skip
 
     return half
 

@@ -480,6 +480,8 @@ def learn_pilot(g: Floats, h: Floats, own: Floats | None, *, calibrate: Calibrat
     if calibrate is not None:
         calibration = fit_calibration(g[labelled], h[labelled], kind=calibrate)
         held_out = cross_calibrated(g, h, kind=calibrate, seed=seed)
+        if calibrate == "affine" and np.isin(h[labelled], (0.0, 1.0)).all():  # a pool's ratings stay on their scale
+            calibration, held_out = replace(calibration, strong_range=(0.0, 1.0)), np.clip(held_out, 0.0, 1.0)
         g = calibration.predict(g)
     strong = h[labelled]
     residual = strong - held_out[labelled]
