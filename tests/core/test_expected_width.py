@@ -92,7 +92,12 @@ def test_where_dear_items_may_be_more_the_money_ends_earlier():
     rates = np.array([0.02] * 9 + [0.82])
     widths = [
         expected_half_width(
-            np.repeat(0.5, 10 * k), np.full(10 * k, 0.5), np.repeat(rates, k), items=2000, labels=200, pool_size=2000,
+            np.repeat(0.5, 10 * k),
+            np.full(10 * k, 0.5),
+            np.repeat(rates, k),
+            items=2000,
+            labels=200,
+            pool_size=2000,
             level=0.95,
         )
         for k in (1, 30)
