@@ -25,6 +25,13 @@ def test_a_parquet_file_of_very_many_rows_is_refused(tmp_path, rows, columns):
             read(str(tmp_path))
 
 
+def test_a_parquet_file_of_long_lists_is_refused(tmp_path):
+    path = _parquet(tmp_path / "l.parquet", "SELECT range AS id, list_resize([0], 1_000_000, 0) AS x FROM range(60)")
+    for read in (read_table, open_relation):
+        with pytest.raises(TableError, match=r"60 rows × 2 columns with 60,000,060 values, which no table does"):
+            read(path)
+
+
 def test_a_parquet_file_of_one_long_text_in_many_rows_is_refused(tmp_path):
     path = _parquet(tmp_path / "t.parquet", "SELECT repeat('x', 1_000_000) AS answer FROM range(1100)")
     for read in (read_table, open_relation):

@@ -68,7 +68,12 @@ def refuse_bomb(relation: "Relation") -> "Relation":
     size, rows, columns = sum(os.path.getsize(part.path) for part in relation.parts), relation.count(), relation.columns
     many = f"{rows:,} rows × {len(columns):,} column{'s' * (len(columns) != 1)}"
     texts = [number for number, kind in enumerate(relation.kinds) if kind in ("VARCHAR", "BLOB")]
-    if rows <= max(_ANY_ROWS, _EACH * size) and rows * len(columns) <= max(_ANY_VALUES, _EACH * size):
+    values = rows * len(columns)
+    if any(kind.endswith((")", "]")) for kind in relation.kinds):  # lists and structures hold many in a row
+        paths = ", ".join(quoted_text(part.path) for part in relation.parts)
+        (values,) = relation.ask(f"SELECT CAST(sum(num_values) AS DOUBLE) AS n FROM parquet_metadata([{paths}])")["n"]
+        many += f" with {values:,.0f} values"
+    if rows <= max(_ANY_ROWS, _EACH * size) and values <= max(_ANY_VALUES, _EACH * size):
         if not texts or size > _SMALL:
             return relation
         each = " + ".join(f"coalesce(sum(strlen(CAST(c{number} AS VARCHAR))), 0)" for number in texts)
