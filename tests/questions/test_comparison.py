@@ -367,11 +367,11 @@ def test_recalibration_goes_through(kind):
 def test_the_sentence_says_who_is_better():
     data = two_systems(items=2000)
     found = compare(data, **PAIR)
-    assert found.sentence.startswith(f"A is better than B by {signed(found.difference.value)} (95 % interval ")
-    assert found.sentence.endswith("the probability that A is better is above 99.9 %.")
+    assert found.sentence.startswith(f"A is better than B by {signed(found.difference.value)} (95% interval ")
+    assert found.sentence.endswith("the probability that A is better is above 99.9%.")
     other = compare(data, weak=("g_b", "g_a"), strong=("h_b", "h_a"), names=("B", "A"))
     assert other.sentence.startswith("B is worse than A by 0.")
-    assert "below 0.1 %" in other.sentence
+    assert "below 0.1%" in other.sentence
 
 
 def test_the_sentence_says_what_more_ratings_would_do():
@@ -380,7 +380,7 @@ def test_the_sentence_says_what_more_ratings_would_do():
     n, d = found.difference.labels, found.difference
     times = ((d.high - d.low) / 2 / d.value) ** 2
     said = [int(x.replace(",", "")) for x in _numbers(found.sentence)]
-    assert "99.9 % interval" in found.sentence
+    assert "99.9% interval" in found.sentence
     assert 3 * n <= said[0] <= 3.3 * n
     assert (times - 1) * n <= said[1] <= 1.1 * (times - 1) * n + 1
     assert "more items" not in compare(data, **PAIR, level=0.999, estimand="pool").sentence
@@ -393,7 +393,7 @@ def _numbers(sentence):
 
 
 def test_probabilities_and_numbers_in_words():
-    assert [probability(p) for p in (0.99999, 0.5, 1e-9)] == ["above 99.9 %", "50.0 %", "below 0.1 %"]
+    assert [probability(p) for p in (0.99999, 0.5, 1e-9)] == ["above 99.9%", "50.0%", "below 0.1%"]
     assert [signed(x) for x in (-0.01234, -0.0, 1.5, 0.0000123)] == ["−0.0123", "0.0000", "1.5000", "0.00001230"]
 
 

@@ -1,6 +1,7 @@
 """A campaign's status and page: numbers of the log, nothing of the outside unescaped."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,10 @@ from ..campaign.making import judged, ran
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
     return ran(tmp_path_factory.mktemp("campaign"), judged(300, spread=0.75), goal='budget = "40"')
+
+
+def words_of(page):
+    return " ".join(re.sub("<[^>]*>", " ", page).split())
 
 
 def printed(text):
@@ -62,7 +67,7 @@ def test_every_view_leads_with_the_final_interval_once_it_has_ended(campaign):
     shown, beside = (f"{100 * e.low:.1f}–{100 * e.high:.1f}%" for e in (final, wide))
     terminal = " ".join(printed(text_of(status)).split())
     for text, first, second in (
-        (terminal, leads, f"if you looked before {other}"), (page, shown, f"If you looked before</th><td>{beside}"),
+        (terminal, leads, f"if you looked before {other}"), (words_of(page), shown, f"If you looked before {beside}"),
         (status._repr_html_(), leads, other),
     ):  # fmt: skip
         assert -1 < text.index(first) < text.index(second)
@@ -93,3 +98,10 @@ def test_failed_calls_have_a_row_of_their_own(campaign):
     assert "3" in rows["failed calls"]
     assert "fail" not in rows["strong ratings"]
     assert "failed calls" not in printed(text_of(campaign.status()))
+
+
+def test_a_currency_is_text_in_a_notebook_too(campaign):
+    page = replace(campaign.status(), currency="<b>")._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+    assert "█" not in page

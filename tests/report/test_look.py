@@ -15,7 +15,7 @@ from ratewise.cli.main import app
 from ratewise.report.campaign import campaign_page
 from ratewise.tables import read_table, write_table
 
-from ..campaign.making import judged, ran
+from ..campaign.making import judged, ran, write
 from ..programs import needed
 
 CHROMIUM = os.environ.get("RATEWISE_TEST_CHROMIUM") or shutil.which("chromium")
@@ -38,6 +38,11 @@ def reports(tmp_path_factory):
     columns = judged(300) | {"topic": [f"topic {i % 3}" for i in range(300)], "text": [POEM] * 300}
     keys = {"items": 'features = ["topic"]', "currency": "USD"}
     campaign: Campaign = ran(folder / "c", columns, goal='budget = "90"\nwithin = 0.01', **keys)
+    asked = judged(300) | {"topic": [f"topic {i % 3}" for i in range(300)]}
+    path = write(folder / "q", asked, goal='budget = "90"\nwithin = 0.5', currency="USD")
+    path.write_text(path.read_text() + '\n[question]\nkind = "slices"\nby = "topic"\n')
+    question = Campaign.open(path)
+    question.run()
     g, n = rng.beta(4, 1, 400).round(3), 400
     h = (rng.random(n) < g).astype(int)
     table = {"id": np.arange(n), "g": g, "h": h, "g2": (0.8 * g).round(3), "h2": h * (rng.random(n) < 0.8)}
@@ -46,7 +51,7 @@ def reports(tmp_path_factory):
     write_table(read_table({k: np.array(v) for k, v in votes.items()}, name="v"), folder / "v.csv")
     weak = ["--weak", "g", "--strong", "h"]
     systems = ["--system", "new:g:h", "--system", "old:g2:h2"]
-    found = {"campaign": campaign_page(campaign, truth=0.7)}
+    found = {"campaign": campaign_page(campaign, truth=0.7), "question": campaign_page(question)}
     for name, line in {
         "estimate": ["estimate", "t.csv", *weak], "slices": ["estimate", "t.csv", *weak, "--by", "t"],
         "check": ["check", "t.csv", *weak, "--at-least", "0.5"], "compare": ["compare", "t.csv", *systems],
@@ -62,7 +67,7 @@ def reports(tmp_path_factory):
     return found
 
 
-PAGES = ("campaign", "estimate", "slices", "check", "compare", "many", "leaderboard")
+PAGES = ("campaign", "question", "estimate", "slices", "check", "compare", "many", "leaderboard")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -117,6 +122,13 @@ def test_the_headline_is_the_sentence_and_every_figure_has_one_unit(reports):
     assert re.findall(r"(?<![\d.])0\.\d{3,}", re.sub("<[^>]*>", " ", shown)) == []
 
 
+def test_a_question_is_answered_first_with_its_goal(reports):
+    head = reports["question"].partition("<h2")[0]
+    assert re.search(r"<h1[^>]*>The mean rating is [\d.]+%: by topic, from [\d.]+% \(topic \d\) to [\d.]+%", head)
+    assert "Every goal is reached." in head
+    assert "USD" in head
+
+
 def test_the_whole_item_is_shown_as_it_was_written(browser, reports):
     page = browser.new_page()
     page.set_content(reports["campaign"])
@@ -126,7 +138,7 @@ def test_the_whole_item_is_shown_as_it_was_written(browser, reports):
     page.close()
 
 
-@pytest.mark.parametrize("name", PAGES[1:])
+@pytest.mark.parametrize("name", PAGES[2:])
 def test_every_command_writes_the_same_as_markdown(reports, name):
     headline = re.sub("<[^>]*>", "", re.search("<h1[^>]*>(.*?)</h1>", reports[name])[1])
     title = next(line for line in reports[f"{name}.md"].splitlines() if line.startswith("# "))

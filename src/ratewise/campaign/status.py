@@ -1,5 +1,6 @@
 """Where a campaign stands, and what a run gives back: money, questions, and what can be said already."""
 
+import html
 import math
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from ratewise.campaign.learner import LEARNER
 from ratewise.campaign.planner import State
 from ratewise.campaign.raters import rules_in_words
 from ratewise.campaign.spec.spec import Spec
-from ratewise.core.document import Fact, FactTable, Part
+from ratewise.core.document import Bar, Fact, FactTable, Part
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import Result, fields_in_json
 from ratewise.judges.judge import told_of_servers
@@ -133,7 +134,9 @@ class Status(Result):
             ("id", self.campaign, "quiet"),
         ]
         for row in self.so_far():
-            rows.append(("money", self._bar() + self._money()) if row[0] == "money" else row)
+            rows.append(
+                ("money", Bar(self._bar() + self._money(), html.escape(self._money()))) if row[0] == "money" else row
+            )
         if self.short is not None:
             rows.append(("not reached", self.short, "warning"))
         if self.answers is not None:

@@ -144,7 +144,7 @@ def lines_picture(
     y_ticks = [(v, told_y(v)) for v in ticks_of(least, most, 4)]
     named = [_cut(line.name, 18) for line, _ in there]
     left = 12 + _SIGN * max(len(text) for _, text in y_ticks)
-    right = 14 + _SIGN * max(map(len, named), default=0)
+    right = 16 + 1.15 * _SIGN * max(map(len, named), default=0)  # they are bold
     top, bottom = 24, 200
 
     def x(value: float) -> float:

@@ -133,13 +133,13 @@ def grid_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> DataTable:
 
 
 class Bar(str):
-    """An interval as text, ──●──, that a page draws instead: it knows its numbers."""
+    """Text with a bar of signs, ──●── or ███, in whose place a page has a picture or other words."""
 
-    svg: str
+    html: str
 
-    def __new__(cls, text: str, svg: str) -> "Bar":
+    def __new__(cls, text: str, html: str) -> "Bar":
         made = super().__new__(cls, text)
-        made.svg = svg
+        made.html = html
         return made
 
 
@@ -181,6 +181,8 @@ def as_lines(parts: Iterable[Part]) -> str:
 
 # HTML
 
+_ENDS = "display:flex;justify-content:space-between"
+_LEFT = " style='text-align:left'"
 _STACKED = 4  # columns, from which on a phone shows the cells of a row one below the other
 
 
@@ -217,7 +219,7 @@ def _html(part: Part) -> str:
             return f"<dl class='figures'>{''.join(shown)}</dl>"
         case FactTable(rows):
             facts = (
-                f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+                f"<tr><th scope='row'{_LEFT}>{html.escape(name)}</th><td{_LEFT}>{_html_text(text)}</td></tr>"
                 for name, text, *_ in rows
             )
             return f"<div class='wide'><table class='facts'><tbody>{''.join(facts)}</tbody></table></div>"
@@ -249,7 +251,11 @@ def _html_table(table: DataTable) -> str:
 
 def _side(column: Column) -> str:
     """Where a column's cells stand: names to the left, also in a notebook, whose style has them on the right."""
-    return " style='text-align:left'" if column.kind != "number" else " style='text-align:right'"
+    return _LEFT if column.kind != "number" else " style='text-align:right'"
+
+
+def _html_text(text: str) -> str:
+    return text.html if isinstance(text, Bar) else html.escape(text)
 
 
 def _html_title(table: DataTable, k: int) -> str:
@@ -257,7 +263,7 @@ def _html_title(table: DataTable, k: int) -> str:
     column = table.columns[k]
     if column.kind == "bar":
         ends = "".join(f"<span>{html.escape(end)}</span>" for end in re.split(" +", column.title.strip()) if end)
-        return f"<span class='ends'>{ends}</span>" if ends else "<span class='unseen'>interval</span>"
+        return f"<span class='ends' style='{_ENDS}'>{ends}</span>" if ends else "<span class='unseen'>interval</span>"
     return html.escape(column.title) or "<span class='unseen'>name</span>"
 
 
@@ -266,7 +272,7 @@ def _html_row(row: Row, columns: Sequence[Column]) -> str:
     kind = " class='taken'" if row.style == "best" else " class='above'" if row.below else ""
     cells = []
     for column, cell in zip(columns, row.cells, strict=True):
-        shown = cell.svg if isinstance(cell, Bar) else html.escape(cell)
+        shown = _html_text(cell)
         named = f" data-title='{html.escape(column.title, quote=True)}'" if column.kind != "bar" else " class='bar'"
         cells.append(f"<td{named}{_side(column)}>{shown}</td>")
     below = "".join(f"<dt>{html.escape(name)}</dt><dd dir='auto'>{html.escape(text)}</dd>" for name, text in row.below)

@@ -997,14 +997,14 @@ def _own_notes(rivals: Sequence[Rival]) -> tuple[str, ...]:
 
 def percent(level: float) -> str:
     """A level as people write it."""
-    return f"{100 * level:g} %"
+    return f"{100 * level:g}%"
 
 
 def probability(p: float) -> str:
     """A probability in percent, never 0 or 100."""
     if p > 0.999:
-        return "above 99.9 %"
-    return "below 0.1 %" if p < 0.001 else f"{100 * p:.1f} %"
+        return "above 99.9%"
+    return "below 0.1%" if p < 0.001 else f"{100 * p:.1f}%"
 
 
 def signed(x: float) -> str:
@@ -1015,7 +1015,7 @@ def signed(x: float) -> str:
 
 def lifted(x: float) -> str:
     """A lift in percent, with its sign."""
-    return f"{100 * x:+.1f} %".replace("-", "−")
+    return f"{100 * x:+.1f}%".replace("-", "−")
 
 
 def between(interval: tuple[float, float] | None) -> str:

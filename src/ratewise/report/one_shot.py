@@ -22,7 +22,7 @@ from ratewise.core.document import (
 from ratewise.core.estimate import Estimate
 from ratewise.core.result import Result
 from ratewise.questions.check import Check
-from ratewise.questions.comparison import Comparison, ManyComparisons, signed
+from ratewise.questions.comparison import Comparison, ManyComparisons, probability, signed
 from ratewise.questions.goal import within
 from ratewise.questions.leaderboard import Leaderboard
 from ratewise.questions.slices import Slices
@@ -182,13 +182,9 @@ def _sides(found: Comparison, unit: _Unit) -> list[Part]:
         drawn = [_picture(d, unit.apart, (0.0, "no difference")), Sentence(f"{a} less {b}", "quiet")]
     means = _forest("system", list(zip(found.names, (found.first, found.second), strict=True)), unit.of, d.level)
     sure = found.probability_better
-    told = [] if sure is None else [Sentence(f"The probability that {a} is better than {b} is {_share(sure)}.")]
+    told = [] if sure is None else [Sentence(f"The probability that {a} is better than {b} is {probability(sure)}.")]
     rests = [part for part in found.document() if isinstance(part, Sentence) and part.style == "quiet"]
     return [*drawn, *told, means, *rests]
-
-
-def _share(p: float) -> str:
-    return "above 99.9%" if p > 0.999 else "below 0.1%" if p < 0.001 else f"{100 * p:.1f}%"
 
 
 @answer_parts.register
