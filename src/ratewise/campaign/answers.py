@@ -25,7 +25,8 @@ from ratewise.questions.slices import Slices
 Decide = float | str | None
 """What is to be decided: the side of a margin, or of a board its "order" or its "top"."""
 
-_STEPS = 200  # towards the minimax design
+_STEPS = 60  # towards the minimax design
+_EVEN = 1.01  # of the least, that the largest squared error may be
 _POWER = 0.5  # of an answer's share of the squared error, that its weight moves by
 _PRIOR = 5.0  # labels on the mean squared error of all, that a group's own starts from
 
@@ -297,16 +298,16 @@ def minimax(A: Floats, error: Floats, sizes: Floats, labels: Floats, weights: Fl
     if not omega.any():
         omega = weights = np.ones(A.shape[0])
     omega, total = omega / omega.sum(), float(labels.sum()) + more
-    worst, best = float("inf"), omega
-    for _ in range(_STEPS):
-        root = np.sqrt(np.maximum(omega @ A**2 * error, 0.0))
+    worst, best, squares = float("inf"), omega, A**2
+    for _ in range(_STEPS if np.count_nonzero(omega) > 1 else 0):
+        root = np.sqrt(np.maximum(omega @ squares * error, 0.0))
         wanted = _filled(sizes * root, np.minimum(labels, sizes), sizes, total)
         missed = np.divide(sizes, wanted, out=np.full(sizes.size, _NONE), where=wanted > 0) - 1.0
-        squared = weights * ((A**2) @ (sizes * error * np.maximum(missed, 0.0)))
+        squared = weights * (squares @ (sizes * error * np.maximum(missed, 0.0)))
         largest = float(squared.max())
         if largest < worst:
             worst, best = largest, omega
-        if largest <= 0:
+        if largest <= _EVEN * float(omega @ squared):  # the mean by ω is a bound from below
             break
         omega = omega * (squared / largest) ** _POWER
         omega = np.where(weights > 0, np.maximum(omega / omega.sum(), _LEAST_OMEGA), 0.0)
@@ -320,15 +321,11 @@ _LEAST_OMEGA = 1e-6
 
 def _filled(wanted: Floats, least: Floats, most: Floats, total: float) -> Floats:
     """Numbers in proportion to what is wanted, between least and most, that sum to the total if they can."""
-    low, high = 0.0, 1.0
+    times = total / max(float(wanted.sum()), 1e-300)
     for _ in range(_STEPS):
-        if (
-            np.clip(high * wanted, least, most).sum() >= min(total, float(most[wanted > 0].sum())) * (1 - 1e-9)
-            or high > 1e30
-        ):
+        found = np.clip(times * wanted, least, most)
+        off, loose = total - float(found.sum()), float(wanted[(found > least) & (found < most)].sum())
+        if abs(off) <= 1e-6 * total or loose <= 0:
             break
-        low, high = high, 4.0 * high
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if np.clip(middle * wanted, least, most).sum() > total else (middle, high)
-    return np.asarray(np.clip(high * wanted, least, most))
+        times += off / loose
+    return np.asarray(np.clip(max(times, 0.0) * wanted, least, most))

@@ -54,6 +54,7 @@ class RehearsalPool:
     doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last, None where it tells nothing
     question: Question = MEAN  # what is asked,
     place: Floats | None = None  # and where each item stands in it
+    clusters: Codes | None = None  # of items that belong together
 
     @classmethod
     def of(
@@ -140,7 +141,7 @@ class Rehearsal:
         given = pool.given if pool.given is not None or pool.old is None else np.zeros(pool.items)
         self.parts, numbers = Parts.of(
             pool.items, uncertainty=pool.uncertainty, features=pool.features, stratum=pool.strata, label=pool.old,
-            label_rate=given, place=pool.place,
+            label_rate=given, place=pool.place, cluster=pool.clusters,
         )  # fmt: skip
         self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=numbers)
         self.refits = Refits(self.queue)
