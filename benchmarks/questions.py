@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ratewise.questions.export_terms import ExportTerms, Pooled
 
 from ratewise.campaign.answers import Answers, Goals, answers_of
 from ratewise.campaign.estimates import Look, final_answers, final_estimate
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Ratings
-from ratewise.questions.export_terms import ExportTerms, Pooled
 from ratewise.questions.question import Question
 from ratewise.tables import read_table
 

@@ -87,7 +87,8 @@ def document(now: Snapshot) -> dict[str, Any]:
         "spend": _spend(now), "round": _round(now), "goal": _verdict(now), "remarks": _remarks(now),
         "estimate": _shown(status.lead),
         "interval": None if status.lead is None else status.lead.interval, "interval_words": status.lead_words,
-        "says": None if status.lead is None else finding(now.spec, status.lead),
+        "says": _says(now),
+        "answers": [] if status.answers is None else [one.to_dict() for one in status.answers.answers],
         "if_you_look": _shown(status.for_looks),
         "final": _shown(status.final), "human_only": _shown(alone),
         "queue": {
@@ -99,6 +100,14 @@ def document(now: Snapshot) -> dict[str, Any]:
         "outlook": _outlook(now, people),
         "history": _history(now), "slices": _slices(now), "columns": findings.columns(now),
     }  # fmt: skip
+
+
+def _says(now: Snapshot) -> str | None:
+    """The answer of its question in a sentence, else the mean's."""
+    status = now.status
+    if status.answers is not None and now.spec.asks:
+        return status.answers.summary()
+    return None if status.lead is None else finding(now.spec, status.lead)
 
 
 def _unit(now: Snapshot) -> str:
