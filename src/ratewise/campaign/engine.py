@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -60,31 +60,32 @@ FETCHED: dict[type[RaterSpec], Callable[[Spec, Store], tuple[int, str]]] = {Shee
 for in words, empty where nothing is."""
 
 
-@dataclass(slots=True, eq=False)
 class Engine:
     """One process's part in a campaign: it plans where no other process does, and asks the raters it can ask."""
 
-    spec: Spec
-    store: Store
-    callers: Mapping[int, Caller]  # by step, of the raters that this process can ask
-    unsaved: Unsaved
-    patience: float = PATIENCE
-    tell: Callable[[p.State], None] | None = None  # told when something has changed
-    clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
-    wait: bool = True  # for answers that others give; else the run ends when there is nothing else to do
-    stop: threading.Event = field(default_factory=threading.Event)  # set by who wants the run to end
-    trainer: Trainer | None = None  # where a model is trained on the labels of closed rounds
-    client: CallerClient = field(init=False)
-    reader: Reader = field(init=False)
-    _state: p.State | None = field(init=False, default=None)  # as it was planned with last
-    _stopped_at: float = field(init=False, default=0.0)
-    _cut: int = field(init=False, default=0)  # round whose money ran out
-    _idle: int = field(init=False, default=0)  # looks in a row that found nothing to do
-    _alone: int = field(init=False, default=0)  # of these, the last ones that found nobody else at work either
-    _planned_at: float = field(init=False, default=-math.inf)
-    _next_plan: int = field(init=False, default=0)  # after so many answers there may be something to plan
-    _recovered_at: float = field(init=False, default=0.0)
-    _head_at: float = field(init=False, default=-math.inf)
+    client: CallerClient
+    reader: Reader
+
+    def __init__(
+        self, spec: Spec, store: Store, callers: Mapping[int, Caller], unsaved: Unsaved, *, patience: float = PATIENCE,
+        wait: bool = True, stop: threading.Event | None = None, trainer: Trainer | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:  # fmt: skip
+        """`callers` are by step; with `wait` for answers that others give; whoever wants the run to end sets `stop`.
+
+        The `trainer` is there where a model is trained on the labels of closed rounds.
+        """
+        self.spec, self.store, self.callers, self.unsaved = spec, store, callers, unsaved
+        self.patience, self.wait, self.trainer, self.clock = patience, wait, trainer, clock
+        self.stop = threading.Event() if stop is None else stop
+        self.tell: Callable[[p.State], None] | None = None  # told when something has changed
+        self._state: p.State | None = None  # as it was planned with last
+        self._stopped_at = self._recovered_at = 0.0
+        self._cut = 0  # round whose money ran out
+        self._idle = 0  # looks in a row that found nothing to do
+        self._alone = 0  # of these, the last ones that found nobody else at work either
+        self._planned_at = self._head_at = -math.inf
+        self._next_plan = 0  # after so many answers there may be something to plan
 
     async def run(self) -> str:
         """Plan, ask and write down until nothing is left to buy, or the run is stopped: the reason why it ended."""

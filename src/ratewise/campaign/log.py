@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Protocol
 
@@ -32,18 +32,18 @@ class Items(Protocol):
 _plan = lru_cache(maxsize=4)(RoundPlan.from_json)  # the open round's is read again and again
 
 
-@dataclass(slots=True, eq=False)
 class Reader:
     """Follows a log, whoever writes it."""
 
-    queue: PlanningQueue
-    items: Items
-    terms: p.CampaignTerms
-    history: History
-    keeps: bool = False  # what was known after each closed round, too
-    refits: Refits | None = None  # where a model is trained on the labels of closed rounds
-    closed: list[History] = field(init=False, default_factory=list)  # where it keeps them
-    _ahead: tuple[int, Units] | None = field(init=False, default=None)  # prices of the next items, from which one on
+    def __init__(
+        self, queue: PlanningQueue, items: Items, terms: p.CampaignTerms, history: History, keeps: bool = False,
+        refits: Refits | None = None,
+    ) -> None:  # fmt: skip
+        """`keeps` what was known after each closed round; `refits` are of a model trained on closed rounds' labels."""
+        self.queue, self.items, self.terms, self.history = queue, items, terms, history
+        self.keeps, self.refits = keeps, refits
+        self.closed: list[History] = []  # what it keeps
+        self._ahead: tuple[int, Units] | None = None  # prices of the next items, from which one on
 
     def state(self, at: float | None = None) -> p.State:
         """What the log says now; rounds that were closed since are added to the history.

@@ -9,7 +9,7 @@ Whatever a campaign decides it decides here: the same planner, the same queue's 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -122,30 +122,21 @@ class RehearsalPool:
         return np.column_stack([self.ratings[:, :1], self.ratings])
 
 
-@dataclass(slots=True, eq=False)
 class Rehearsal:
     """A campaign on the queue in memory."""
 
-    pool: RehearsalPool
-    terms: p.CampaignTerms
-    plans: list[RoundPlan] = field(default_factory=list)
-    actions: list[p.Action] = field(default_factory=list)
-    parts: Parts = field(init=False)
-    queue: MemoryQueue = field(init=False)
-    reader: Reader = field(init=False)
-    refits: Refits = field(init=False)
-
-    def __post_init__(self) -> None:
-        later = self.terms.later_raters
-        pool = self.pool
+    def __init__(self, pool: RehearsalPool, terms: p.CampaignTerms) -> None:
+        self.pool, self.terms = pool, terms
+        self.plans: list[RoundPlan] = []
+        self.actions: list[p.Action] = []
         given = pool.given if pool.given is not None or pool.old is None else np.zeros(pool.items)
         self.parts, numbers = Parts.of(
             pool.items, uncertainty=pool.uncertainty, features=pool.features, stratum=pool.strata, label=pool.old,
             label_rate=given, place=pool.place, cluster=pool.clusters,
         )  # fmt: skip
-        self.queue = MemoryQueue(self.pool.uniform, later_raters=later, numbers=numbers)
+        self.queue = MemoryQueue(pool.uniform, later_raters=terms.later_raters, numbers=numbers)
         self.refits = Refits(self.queue)
-        self.reader = Reader(self.queue, self, self.terms, self.pool.empty(self.terms), refits=self.refits)
+        self.reader = Reader(self.queue, self, terms, pool.empty(terms), refits=self.refits)
 
     @property
     def history(self) -> History:

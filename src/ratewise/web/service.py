@@ -41,15 +41,13 @@ class Door:
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")  # names that browsers may call it by
 
 
-@dataclass(slots=True)
 class Limiter:
     """So many wrong tries in so many seconds, by address; links that work are not asked about."""
 
-    tries: int = 10
-    seconds: float = 60.0
-    clock: Callable[[], float] = time.monotonic
-    _failed: OrderedDict[str, list[float]] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, tries: int = 10, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.tries, self.seconds, self.clock = tries, seconds, clock
+        self._failed: OrderedDict[str, list[float]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def allows(self, address: str) -> bool:
         with self._lock:

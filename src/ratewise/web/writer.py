@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
 
 from starlette.responses import Response
 
@@ -23,16 +22,15 @@ _REST = 2.0  # seconds without a request after which the thread ends
 Act = Callable[[Session], Response]
 
 
-@dataclass(slots=True, eq=False)
 class Job:
     """A request: who calls is checked first, then it is done; `told` are those who wait for the response."""
 
-    check: Callable[[], Session]
-    act: Act
-    told: "Future[Response]" = field(default_factory=Future)
-    session: Session | None = None
-    response: Response | None = None
-    error: Exception | None = None
+    def __init__(self, check: Callable[[], Session], act: Act) -> None:
+        self.check, self.act = check, act
+        self.told: Future[Response] = Future()
+        self.session: Session | None = None
+        self.response: Response | None = None
+        self.error: Exception | None = None
 
     def identify(self) -> None:
         try:
@@ -53,14 +51,13 @@ class Job:
                 self.told.set_result(self.response)
 
 
-@dataclass(slots=True, eq=False)
 class Writer:
     """Does what requests ask for, in the order they came."""
 
-    service: Service
-    _jobs: "queue.SimpleQueue[Job]" = field(default_factory=queue.SimpleQueue)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _runs: bool = False
+    def __init__(self, service: Service) -> None:
+        self.service, self._runs = service, False
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
 
     async def do(self, check: Callable[[], Session], act: Act) -> Response:
         """The response, once everything behind it is committed."""

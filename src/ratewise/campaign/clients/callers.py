@@ -21,7 +21,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ratewise.campaign.clients.patience import Patience, kept_line
@@ -80,26 +80,25 @@ def kind_of(outcome: Outcome) -> str:
     return _OFF_SCALE if outcome.off_scale else " ".join(_PARTICULAR.sub("…", outcome.note or "").split())
 
 
-@dataclass(slots=True, eq=False)
 class Health:
     """What this process has heard of one rater."""
 
-    rater: RaterSpec
-    is_strong: bool  # whether its ratings count, and must be on the scale
-    rated: int = 0  # its ratings in the campaign, those of earlier runs among them
-    stopped: str | None = None  # why, in an earlier run
-    _good: int = field(init=False, default=0)  # ratings in this run
-    _at_once: int = field(init=False, default=0)  # calls that it may get; 0: none of its last ones was answered
-    _failed: int = field(init=False, default=0)  # calls in a row
-    _silent: list[Outcome] = field(init=False, default_factory=list)  # first answers, none of them a rating
-    _answered_at: float | None = field(init=False, default=None)
-    _failing: dict[int, float] = field(init=False, default_factory=dict)  # position → when it failed first
-    _suspects: list[tuple[float, Claim]] = field(init=False, default_factory=list)  # given up since an answer
-    _failures: dict[str, list[tuple[Outcome, bool]]] = field(init=False, default_factory=lambda: defaultdict(list))
-    """Failures that were paid, by kind, each with whether the item was given up."""
-    _wrong: set[str] = field(init=False, default_factory=set)  # kinds of failures that stop it
-    _last_failure: Outcome | None = field(init=False, default=None)
-    _too_long: Outcome | None = field(init=False, default=None)  # which asks to wait beyond all patience
+    def __init__(self, rater: RaterSpec, is_strong: bool, rated: int = 0, stopped: str | None = None) -> None:
+        """A strong one's ratings count, and must be on the scale; `stopped` is why it was, in an earlier run."""
+        self.rater, self.is_strong, self.stopped = rater, is_strong, stopped
+        self.rated = rated  # its ratings in the campaign, those of earlier runs among them
+        self._good = 0  # ratings in this run
+        self._at_once = 0  # calls that it may get; 0: none of its last ones was answered
+        self._failed = 0  # calls in a row
+        self._silent: list[Outcome] = []  # first answers, none of them a rating
+        self._answered_at: float | None = None
+        self._failing: dict[int, float] = {}  # position → when it failed first
+        self._suspects: list[tuple[float, Claim]] = []  # given up since an answer
+        self._failures: dict[str, list[tuple[Outcome, bool]]] = defaultdict(list)  # that were paid, by kind,
+        # each with whether the item was given up
+        self._wrong: set[str] = set()  # kinds of failures that stop it
+        self._last_failure: Outcome | None = None
+        self._too_long: Outcome | None = None  # which asks to wait beyond all patience
 
     # How much it is asked
 
@@ -236,39 +235,32 @@ class Health:
         return claims
 
 
-@dataclass(slots=True, eq=False)
 class CallerClient:
     """The raters of this process, the calls under way, and questions that wait for another attempt."""
 
-    spec: Spec
-    store: Store
-    callers: Mapping[int, Caller]  # by step, of the raters that this process can ask
-    patiently: Patience
-    worker: int = field(init=False, default=0)
-    health: dict[int, Health] = field(init=False)  # by step
-    settled: int = field(init=False, default=0)  # questions that this process has brought to an end
-    _before: int = field(init=False)  # questions that had ended when the run began
-    _keys: str = field(init=False)  # what idempotency keys begin with: never another campaign's
-    _down: set[int] = field(init=False, default_factory=set)  # steps whose rater is down
-    _running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = field(init=False, default_factory=dict)
-    _counts: Counter[int] = field(init=False, default_factory=Counter)  # running, by step
-    _later: list[tuple[float, Claim]] = field(init=False, default_factory=list)
-    _seconds: float = field(init=False, default=0.0)  # that a call takes, on average of the last ones
-    _sums: dict[int, Counter[str]] = field(init=False)  # by step: calls, what was paid, listed, and paid in vain
-    _told: set[tuple[int, str]] = field(init=False, default_factory=set)  # what was unusual
-
-    def __post_init__(self) -> None:
-        spec, counts = self.spec, self.store.counts()
+    def __init__(self, spec: Spec, store: Store, callers: Mapping[int, Caller], patiently: Patience) -> None:
+        """`callers` are by step, of the raters that this process can ask."""
+        self.spec, self.store, self.callers, self.patiently = spec, store, callers, patiently
+        self.worker = 0
+        self.settled = 0  # questions that this process has brought to an end
+        counts = store.counts()
         self.health = {
             step: Health(
-                spec.at(step), step == spec.steps[-1], counts.get(f"{step}:{ANSWERED}", 0),
-                self.store.meta(self._fact(step)),
+                spec.at(step), step == spec.steps[-1], counts.get(f"{step}:{ANSWERED}", 0), store.meta(self._fact(step))
             )
             for step in spec.steps
-        }  # fmt: skip
-        self._before = sum(counts.get(f"{step}:{end}", 0) for step in spec.steps for end in (ANSWERED, MISSING))
-        self._sums = {step: Counter() for step in spec.steps}
-        self._keys = f"{spec.name}-{self.store.meta('campaign') or ''}"
+        }
+        ended = (counts.get(f"{step}:{end}", 0) for step in spec.steps for end in (ANSWERED, MISSING))
+        self._before = sum(ended)  # questions that had ended when the run began
+        self._keys = f"{spec.name}-{store.meta('campaign') or ''}"  # idempotency keys begin so: no other campaign's do
+        self._down: set[int] = set()  # steps whose rater is down
+        self._running: dict[asyncio.Task[list[Heard]], Sequence[Claim]] = {}
+        self._counts: Counter[int] = Counter()  # running, by step
+        self._later: list[tuple[float, Claim]] = []
+        self._seconds = 0.0  # that a call takes, on average of the last ones
+        self._sums: dict[int, Counter[str]] = {step: Counter() for step in spec.steps}
+        """By step: calls, what was paid, listed, and paid in vain."""
+        self._told: set[tuple[int, str]] = set()  # what was unusual
 
     @property
     def budget(self) -> int | None:

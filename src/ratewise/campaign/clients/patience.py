@@ -4,7 +4,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ratewise.campaign.outcomes import failed, reserved
@@ -22,12 +21,11 @@ PATIENCE = 60.0  # seconds to wait for a store that is gone, before giving up wi
 _T = TypeVar("_T")
 
 
-@dataclass(slots=True, eq=False)
 class Patience:
     """How long to wait, and where to keep what cannot be written."""
 
-    unsaved: Unsaved
-    seconds: float = PATIENCE
+    def __init__(self, unsaved: Unsaved, seconds: float = PATIENCE) -> None:
+        self.unsaved, self.seconds = unsaved, seconds
 
     async def __call__(self, action: Callable[[], _T], *, unsaved: Sequence[Outcome] = ()) -> _T:
         try:
