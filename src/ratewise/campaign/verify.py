@@ -144,18 +144,16 @@ def verify_log(spec: Spec, store: Store, reader: Reader, *, head: str | None = N
     return look.found
 
 
-@dataclass(eq=False)
 class _Replay:
     """One look at a whole log, check by check; `found` says what differs."""
 
-    spec: Spec
-    store: Store
-    items: LoggedItems
-    reader: Reader
-    found: Verification = field(default_factory=Verification)
-    whole: bool = False  # whether all items are there
-    closed: list[History] = field(init=False)  # what was known after no round, the first, the second, …
-    opened: list[p.Round] = field(default_factory=list)  # all rounds so far, whether or not they are closed
+    closed: list[History]  # what was known after no round, the first, the second, …
+
+    def __init__(self, spec: Spec, store: Store, items: LoggedItems, reader: Reader) -> None:
+        self.spec, self.store, self.items, self.reader = spec, store, items, reader
+        self.found = Verification()
+        self.whole = False  # whether all items are there
+        self.opened: list[p.Round] = []  # all rounds so far, whether or not they are closed
 
     def differ(self, what: str) -> None:
         self.found.differ(what)

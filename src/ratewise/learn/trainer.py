@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -80,15 +80,15 @@ class Examples:
         return (self.ratings - low) / (high - low)
 
 
-@dataclass(slots=True, eq=False)
 class Fitted:
     """A network and how its training went: the loss of every epoch, that of what was held out, and the best epoch."""
 
-    network: Network
-    losses: list[float] = field(default_factory=list)
-    held_out: list[float] = field(default_factory=list)
-    best: int = -1
-    unseen: Floats = field(default_factory=lambda: np.empty(0))  # log-odds of what was held out, by the best epoch
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.losses: list[float] = []
+        self.held_out: list[float] = []
+        self.best = -1
+        self.unseen: Floats = np.empty(0)  # log-odds of what was held out, by the best epoch
 
 
 def fit(
