@@ -32,7 +32,7 @@ _Numbered = tuple[str, int, Row]  # (table, number of the row, cells); of other 
 
 
 @dataclass(slots=True)
-class Held:
+class StoredRows:
     """Rows by table, each once and in the order of their numbers, and the tables of which some cannot be read."""
 
     rows: dict[str, list[Row]]
@@ -50,7 +50,7 @@ class _Place:
     high: int = _END
 
 
-def read_pages(path: str) -> Held:
+def read_pages(path: str) -> StoredRows:
     """All rows of a store's tables in the file and its write-ahead log."""
     data = _mapped(Path(path))
     log = Path(f"{path}-wal").read_bytes() if Path(f"{path}-wal").exists() else b""
@@ -59,7 +59,7 @@ def read_pages(path: str) -> Held:
     return held if any(held.rows.values()) or said == _PAGE else _held(_Pages(data, log, _PAGE))
 
 
-def _held(pages: "_Pages") -> Held:
+def _held(pages: "_Pages") -> StoredRows:
     above = {n: places for n in range(1, pages.count + 1) if (places := _children(pages, n))}
     leaves = {n: _rows(pages, n) for n in range(1, pages.count + 1) if pages.kind(n) == _LEAF}
     below = {place.page for places in above.values() for place in places}
@@ -84,7 +84,7 @@ def _held(pages: "_Pages") -> Held:
         found.get(name, {}).setdefault(number, row)
     lost = {name for name, place in holes if name in found and not _is_filled(found[name], place)}
     lost |= {name for name, rows in found.items() if not rows and leaves.get(roots.get(name, 0)) != ([], True)}
-    return Held(
+    return StoredRows(
         rows={name: [rows[number] for number in sorted(rows)] for name, rows in found.items() if rows or name in roots},
         lost=lost,
         foreign=bool(roots) and not roots.keys() & found.keys(),

@@ -15,7 +15,7 @@ from ratewise.store import chain
 from ratewise.store import schema as t
 from ratewise.store.archive import copied
 from ratewise.store.chain import BOOKKEEPING, Entry
-from ratewise.store.pages import Held, read_pages
+from ratewise.store.pages import StoredRows, read_pages
 from ratewise.store.replay import new_store, rebuild
 from ratewise.store.schema import raise_guards
 
@@ -83,7 +83,7 @@ def rescue_store(source: str, path: str, *, fill: Fill | None = None) -> Rescued
     return out
 
 
-def _read(copy: str, shown: str) -> Held:
+def _read(copy: str, shown: str) -> StoredRows:
     """All rows that can be read."""
     held = read_pages(copy)
     if held.foreign:
@@ -135,7 +135,7 @@ def _unbroken(rows: list[tuple[Any, ...]]) -> list[Entry]:
 _GROWING = ("rounds", "batches", "draws", "ratings", "ledger", "events", "handed", "refits")  # no row is taken out
 
 
-def _broken(usable: list[Entry], held: Held, rebuilt: str | None) -> str:
+def _broken(usable: list[Entry], held: StoredRows, rebuilt: str | None) -> str:
     """Which entries of the record cannot be used; "" where all can be, and the tables do not go on behind them."""
     rows, what = held.rows.get("chain", []), "what it held is taken from the tables as they are"
     if not rows:
@@ -195,7 +195,7 @@ _NEEDED = {  # the step of a second look is minus its number
 }
 
 
-def _missing(new: sqlite3.Connection, held: Held, *, whole: bool) -> list[str]:
+def _missing(new: sqlite3.Connection, held: StoredRows, *, whole: bool) -> list[str]:
     """What is missing, by what the other tables say must be there."""
     out = []
     said = new.execute("SELECT value FROM meta WHERE key = 'items'").fetchone()
