@@ -213,12 +213,13 @@ def test_the_shortest_list_of_differences(shown):
     assert wrong == []
 
 
-@pytest.mark.parametrize("kind", ["binary", "likert", "score", "pairwise"])
+@pytest.mark.parametrize("kind", ["binary", "likert", "likert to 10", "score", "pairwise"])
 def test_the_answer_takes_little_of_a_phone_and_one_tap(shown, kind):
     more = 'show = ["question"]\na = "left"\nb = "right"' if kind == "pairwise" else SHOW
     more += '\nends = ["not at all", "fully"]' if kind == "score" else ""
-    rating = {"likert": "low = 1\nhigh = 7", "score": "low = 0\nhigh = 100"}.get(kind, "")
-    ann = shown("x", kind=kind, more=more, rating=rating, **LOOKS["phone"])
+    rating = {"likert": "low = 1\nhigh = 7", "likert to 10": "low = 0\nhigh = 10", "score": "low = 0\nhigh = 100"}.get(kind, "")
+    more = more.replace("solves the customer's problem.", "solves all that the customer has asked for. " * 6)
+    ann = shown("x", kind=kind.split()[0], more=more, rating=rating, **LOOKS["phone"])
     ann.page.screenshot(path=SHOTS / f"phone-{kind}.png")
     assert ann.page.locator("#answer").bounding_box()["height"] <= 0.3 * 667
     assert ann.page.locator("legend").inner_text()

@@ -122,10 +122,12 @@ async function progress() { // beside the work: nobody waits for it
   if (!found) return;
   done = found.done;
   const each = pace.length ? pace.reduce((a, b) => a + b, 0) / pace.length / 1000 : 0;
-  const left = found.left ? ` · ${found.left.toLocaleString("en")} open now` : "";
+  const left = found.left ? ` · ${found.left.toLocaleString("en")} open` : "";
   const seconds = each < 90 ? `${Math.max(1, Math.round(each))} s` : `${Math.round(each / 60)} min`;
-  const speed = Object.assign(document.createElement("span"), { className: "speed", textContent: each ? ` · ${seconds} each` : "" });
-  $("progress").replaceChildren(`${done.toLocaleString("en")} done${left}`, speed);
+  const more = document.createElement("span");
+  more.className = "long";
+  more.textContent = (left && " now") + (each ? ` · ${seconds} each` : "");
+  $("progress").replaceChildren(`${done.toLocaleString("en")} done${left}`, more);
   $("bar").setAttribute("width", String(done + found.left ? (100 * done) / (done + found.left) : 0));
   $("undo-idle").hidden = !done;
   if (found.ended) {
@@ -217,8 +219,11 @@ const ASKED = { pairwise: "Which is better?", binary: "Is it so?", likert: "How 
 function criterion(asked, chosen, group = "rating") { // the claim above its buttons; several of these make a list of claims
   const box = document.createElement("fieldset");
   box.className = "criterion";
-  const claim = document.createElement("legend");
-  claim.textContent = asked.criterion || ASKED[asked.kind] || "Your rating";
+  const claim = document.createElement("legend"), words = document.createElement("span");
+  words.textContent = asked.criterion || ASKED[asked.kind] || "Your rating";
+  words.className = "claim"; // a long one is cut on phones until it is tapped
+  words.addEventListener("click", () => words.classList.toggle("whole"));
+  claim.append(words);
   const options = optionsOf(asked), choices = document.createElement("div");
   choices.className = asked.kind === "likert" && options && !asked.scale.words ? "choices row" : "choices";
   choices.append(...(options ? options.map((option) => choice(option, chosen, group)) : [numberBox(asked, chosen)]));
