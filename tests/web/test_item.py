@@ -217,7 +217,9 @@ def test_the_shortest_list_of_differences(shown):
 def test_the_answer_takes_little_of_a_phone_and_one_tap(shown, kind):
     more = 'show = ["question"]\na = "left"\nb = "right"' if kind == "pairwise" else SHOW
     more += '\nends = ["not at all", "fully"]' if kind == "score" else ""
-    rating = {"likert": "low = 1\nhigh = 7", "likert to 10": "low = 0\nhigh = 10", "score": "low = 0\nhigh = 100"}.get(kind, "")
+    rating = {"likert": "low = 1\nhigh = 7", "likert to 10": "low = 0\nhigh = 10", "score": "low = 0\nhigh = 100"}.get(
+        kind, ""
+    )
     more = more.replace("solves the customer's problem.", "solves all that the customer has asked for. " * 6)
     ann = shown("x", kind=kind.split()[0], more=more, rating=rating, **LOOKS["phone"])
     ann.page.screenshot(path=SHOTS / f"phone-{kind}.png")
