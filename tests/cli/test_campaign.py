@@ -272,7 +272,7 @@ def test_in_python_results_print_well(toml):
     status, verified = campaign.status(), campaign.verify()
     assert str(status).startswith("campaign: the budget is spent; 3")
     assert f"{status.estimate.value:.4f}" in str(status)
-    assert f"<td>{status.labels} in</td>" in status._repr_html_()
+    assert f">{status.labels} in</td>" in status._repr_html_()
     assert "nothing differs" in str(verified)
 
 

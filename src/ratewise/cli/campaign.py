@@ -79,8 +79,10 @@ def init(
     "campaign wait new after_restore dry_run json",
     wait=option("Wait for people's answers, or end and continue with the next run.", bool, True, "--wait/--no-wait"),
     new=flag("Begin a new campaign even if one of this name is beside it.", "--new"),
-    after_restore=flag("Go on from an older copy of the store: ask again what was asked since.", "--after-restore"),
-    dry_run=flag("Tell what it will cost, by the real texts, and ask for nothing.", "--dry-run"),
+    after_restore=flag(
+        "The store was restored from an older copy: ask again for what was asked since.", "--after-restore"
+    ),
+    dry_run=flag("Say what it will cost, from the real texts, without asking anybody.", "--dry-run"),
 )
 def run(*, campaign: str, wait: bool, new: bool, after_restore: bool, dry_run: bool, json: bool) -> int | None:
     """Start a campaign, or go on with it, to its goal. Stop it with Ctrl-C at any time.

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     id=option("With either: the column of item ids; `id` if absent."),
     baseline=option("System the others are compared with; of two, the second if absent."),
     level=option("Confidence level; of all intervals together, for many systems.", float, 0.95),
-    recalibrate=option("Map weak to strong differences first.", Recalibration, "none"),
+    recalibrate=option(
+        "First learn from the labels what a weak difference means in strong ones.", Recalibration, "none"
+    ),
 )  # fmt: skip
 def compare(
     *, table: "TableLike", system: list[str] | None, with_table: str | None, weak: str | None, strong: str | None,

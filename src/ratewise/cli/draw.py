@@ -36,13 +36,16 @@ Engine = Literal["duckdb", "spark"]
         "File to write, a folder for parts (drawn/), or - for standard output.", str | None, None, "--output", "-o"
     ),
     sheet=option("Also write the drawn rows for annotators: shuffled, blind, a column to fill in."),
-    strong=option("With --sheet: column to fill in; the plan's own.", str, "", read=words),
+    strong=option("With --sheet: the column to fill in. Default: the plan's.", str, "", read=words),
     hide=option("With --sheet: more columns that annotators must not see.", str, "", read=words),
     show=option("With --sheet: the only columns that annotators see.", str, "", read=words),
     within_budget=option(
-        "Look at as many items as the plan pays for, or at all.", bool, True, "--within-budget/--whole-pool"
+        "Keep within the plan's money, or give every item of the pool its chance.",
+        bool,
+        True,
+        "--within-budget/--whole-pool",
     ),
-    engine=option("Who goes through the rows: this process, or a Spark cluster.", Engine, "duckdb"),
+    engine=option("What goes through the rows: this process, or a Spark cluster.", Engine, "duckdb"),
     master=option("With --engine spark: the cluster, such as local[4]."),
 )
 def draw(

@@ -30,8 +30,8 @@ CannotTell = Literal["pass", "fail"]
     "table strong weak rate selected cluster strata weight method interval level estimand pool_size recalibrate text "
     "learner low high floor weak_cost strong_cost by shrink simultaneous picture report positive scale seed format "
     "json",
-    strata=option("Column of strata that items were chosen by, as in a plan by strata."),
-    weight=option("Column of item weights, where items were chosen."),
+    strata=option("Column of the groups by which items were chosen to be looked at, as `plan --strata` does."),
+    weight=option("Column with how much each item counts, where some were likelier to be looked at than others."),
     floor=option("Lowest rate any item could have had; for anytime intervals.", float | None),
     weak_cost=option("Price of one weak rating, to print the spend.", float | None),
     strong_cost=option("Price of one strong rating.", float | None),
@@ -47,7 +47,7 @@ def estimate(
     *, by: str | None, strata: str | None, weight: str | None, shrink: bool, simultaneous: bool, picture: str | None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """Estimate the mean strong rating, with its interval. The table is drawn, and rated in part.
+    """Estimate the mean strong rating, with its interval. TABLE has strong ratings of the items that were drawn.
 
     Example: ratewise estimate rated.csv --weak judge --strong human --rate rate
     """

@@ -164,7 +164,9 @@ EXPORTED: dict[str, Option] = {
         "campaign and its export name it themselves."
     ),
     "estimand": option(
-        "Whose mean: the population's (if nothing is said), or the pool's own. An export has its own.", Estimand | None
+        "The mean of what: the population that the items come from (the default), or the pool of items itself. A "
+        "campaign's export says it.",
+        Estimand | None,
     ),
 }
 """Options of commands that read a campaign's export, too, which knows them itself."""
@@ -172,28 +174,32 @@ EXPORTED: dict[str, Option] = {
 SHARED = {
     "table": argument(TABLE),
     "campaign": argument("The campaign's TOML; `ratewise init` writes one.", metavar="CAMPAIGN.toml"),
-    "weak": option("Column with the weak rating; none: strong ratings alone."),
+    "weak": option("Column with the weak rating; leave it out to use strong ratings alone."),
     "strong": required(
         "Column with the strong rating, empty where there is none; several people's columns separated by commas."
     ),
     "rate": option(
-        "Column with the probability each item was drawn with, or one number for all; `rate` if there is such a "
-        "column, else one rate for all."
+        "Column with the chance that each item had of being drawn, or one number for all. Default: the column "
+        "`rate` if there is one, else all had the same chance."
     ),
-    "selected": option("Column that says which items were asked for, to count missing answers."),
+    "selected": option("Column that says which items were asked about, so that answers that never came are counted."),
     "cluster": option(
         "Column that says which items belong together: conversation, document, person.", to="clusters"
     ),
     "method": option("How the ratings are combined.", Method, "auto"),
-    "interval": option("Kind of interval; auto says which it took.", IntervalMethod, "auto"),
+    "interval": option("Kind of interval; auto picks one, and a note says which.", IntervalMethod, "auto"),
     "level": option("Confidence level of each interval.", float, 0.95),
-    "estimand": option("Whose mean: the population's, or the pool's own.", Estimand, "population"),
+    "estimand": option(
+        "The mean of what: the population the items come from, or the pool of items itself.", Estimand, "population"
+    ),
     "pool_size": option("Size of the pool, if larger than the table.", float | None),
-    "recalibrate": option("Map weak to strong ratings first, cross-fitted.", Recalibration, "none"),
+    "recalibrate": option(
+        "First learn from the labels what a weak rating means in strong ones.", Recalibration, "none"
+    ),
     "low": option("Lowest possible rating; not needed for 0/1 ratings.", float | None),
     "high": option("Highest possible rating.", float | None),
     "positive": option(
-        "Words that count as 1, separated by commas, all others as 0: correct.", read=words_or_none
+        "Words that count as 1, separated by commas, such as correct,fine; all others count as 0.", read=words_or_none
     ),
     "scale": option(
         "Words from the worst to the best, as 0 to 1: bad,ok,good; or with numbers: bad=0,ok=1,good=3.",
@@ -214,7 +220,7 @@ SHARED = {
     "seed": option("The same seed gives the same result.", int, 0, min=0),
     "workers": option("Processes to use; as many as there are cores if absent.", int | None),
     "format": option(
-        "Format of TABLE, if its content and ending are not to decide: inspect_ai, lm_eval, helm, openai_evals, "
+        "Format of TABLE; found out if absent. One of inspect_ai, lm_eval, helm, openai_evals, "
         "promptfoo, langfuse, braintrust, deepeval, arena, label_studio; csv, jsonl, json, excel, parquet.",
         str | None, None, "--format",
     ),

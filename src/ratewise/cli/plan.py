@@ -17,14 +17,18 @@ from ratewise.core.names import Objective, Recalibration
     target_se=option("Standard error to reach, instead of a budget.", float | None),
     level=option("Confidence level of --within and of the intervals shown.", float, 0.95),
     pool_size=option("Number of items in the pool; unlimited if absent.", float | None),
-    floor=option("Least rate of the active policy.", float | None),
-    calibrate=option("Map weak to strong ratings first.", Recalibration, "none"),
+    floor=option("Lowest chance that the active policy gives an item.", float | None),
+    calibrate=option("First learn from the labels what a weak rating means in strong ones.", Recalibration, "none"),
     strata=option("Column of groups; the plan says how many items of each to look at."),
     pool=option("Table that will be rated: its size and its strata."),
     drawn=option("Count the labels of the table: 'at random', 'by hand', or a column of rates."),
     by=option("Column with groups: a plan for each, by its own rows, to the target or within the budget."),
-    objective=option("With --by and a budget: least sum of squared errors, or of the worst slice's.", Objective, "sum"),
-    what_if=option("Add what the plan loses if what it goes by is wrong by a factor.", bool, False, "--what-if"),
+    objective=option(
+        "With --by and a budget: make the sum of the squared errors small, or the worst slice's.", Objective, "sum"
+    ),
+    what_if=option(
+        "Also show what it costs if the numbers that the plan rests on are wrong.", bool, False, "--what-if"
+    ),
     picture=option("With --what-if: write a picture of it here, .svg or .png."),
 )
 def plan(
