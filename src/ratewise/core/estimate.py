@@ -364,7 +364,7 @@ def estimate_rated(rated: Ratings, how: EstimateOptions = DEFAULTS) -> Estimate:
     inverse-rate mean (`difference`) or the ratio mean (`regression`); one label gives no interval, nor does one
     cluster; every item its own cluster gives what no clusters give.
     """
-    return with_missing(rated.checked(), how, lambda filled: _estimate(filled, how))
+    return with_missing(rated.checked(), how, _estimate)
 
 
 def _clusters(data: Ratings, how: EstimateOptions, pool_size: float) -> tuple[int | None, Codes | None, str]:
@@ -445,7 +445,9 @@ def fitted_lines(data: Ratings, how: EstimateOptions, codes: Codes | None = None
     return "auto (difference)" if plain else "auto (cross-fitted regression)", lines
 
 
-def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Ratings], Estimate]) -> Estimate:
+def with_missing(
+    data: Ratings, how: EstimateOptions, estimate: Callable[[Ratings, EstimateOptions], Estimate]
+) -> Estimate:
     """The estimate; where answers that were asked for did not come, with an interval over both of their extremes.
 
     It holds whatever they would have been. An item was asked for where `selected` says so, or its rate is 1.
@@ -460,7 +462,7 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
         asked = asked | mask
     missing = asked & ~data.labelled
     if not missing.any():
-        return estimate(data)
+        return estimate(data, how)
     many = f"{int(missing.sum())} answers that were asked for are missing"
     try:
         ends = needed_ends(data, how, "an estimate with answers still missing")
@@ -469,7 +471,7 @@ def with_missing(data: Ratings, how: EstimateOptions, estimate: Callable[[Rating
         why = said.within(f"{many}, and ") if isinstance(said, Message) else f"{many}, and {error}"
         raise MissingAnswersError(why) from None
     filled = [replace(data, strong=np.where(missing, x, data.strong)) for x in ends]
-    first, last = map(estimate, filled)
+    first, last = (estimate(each, how) for each in filled)
     counted = dict(zip(interval_kind(filled[0], how, None)[1:], interval_kind(data, how, None)[1:], strict=True))
     note = (
         f"{many}; the interval holds whatever they would have been, from {ends[0]:g} to {ends[1]:g}: the estimate lies "

@@ -86,7 +86,7 @@ def stratified(
     data = rated.checked()
     groups = _groups(data, strata, sizes, shares, how.estimand)
     how = replace(how, interval=_kind(data, how))
-    return with_missing(data, how, lambda filled: _stratified(filled, groups, how))
+    return with_missing(data, how, lambda filled, how: _stratified(filled, groups, how))
 
 
 def estimate_weighted(
@@ -120,7 +120,7 @@ def weighted(rated: Ratings, weights: ArrayLike, how: EstimateOptions) -> Estima
     if w.shape != (data.rows,) or not np.all(np.isfinite(w)) or w.min() <= 0:
         raise InputError(f"weights must be one finite number above 0 per item ({data.items}); got shape {w.shape}")
     how = replace(how, interval=_kind(data, how, plain=True))
-    return with_missing(data, how, lambda filled: _weighted(filled, w / data.mean(w), how))
+    return with_missing(data, how, lambda filled, how: _weighted(filled, w / data.mean(w), how))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,7 +61,6 @@ from ratewise.questions.rated import (
     large_ratings,
     large_relation,
     made_ready,
-    plain_numbers,
     read_asked,
     read_draw,
     read_rated,
@@ -414,7 +413,7 @@ def _in_memory(
 ) -> tuple[Ratings, RowNumbers, tuple[str, ...]]:
     """All rows that were looked at, their numbers, and notes."""
     read, told = in_numbers(table, strong=strong, weak=weak, meaning=meaning)
-    h = np.stack([plain_numbers(read, column) for column in strong], axis=1)
+    h = np.stack([read.numbers(column, missing="allow") for column in strong], axis=1)
     _refuse_unrated(read.name, h)
     some = np.asarray(~np.isnan(h).all(axis=1))
     drawn = read_draw(read, some, draw)
@@ -1409,7 +1408,8 @@ def add_difference(table: TableLike, *, weak: tuple[str, str], strong: tuple[str
     read = read_table(table)
     columns = {WEAK_DIFFERENCE: read.numbers(weak[0]) - read.numbers(weak[1])}
     if strong is not None:
-        columns[STRONG_DIFFERENCE] = plain_numbers(read, strong[0]) - plain_numbers(read, strong[1])
+        first, second = (read.numbers(column, missing="allow") for column in strong)
+        columns[STRONG_DIFFERENCE] = first - second
     return read.with_columns(columns)
 
 
@@ -1447,7 +1447,7 @@ def plan_comparison(
     read, said = in_numbers(read_table(table), strong=strong, weak=weak, meaning=words)
     read = add_difference(read, weak=weak, strong=strong)
     columns = PilotColumns(WEAK_DIFFERENCE, STRONG_DIFFERENCE, uncertainty, calibrate, tuple(features), seed)
-    first, second = (np.isnan(plain_numbers(read, column)) for column in strong)
+    first, second = (np.isnan(read.numbers(column, missing="allow")) for column in strong)
     halves = int(np.count_nonzero(first != second))
     notes = (
         *said,
@@ -1549,7 +1549,7 @@ def _pilots(table: Table, baseline: str, weak: Mapping[str, str], strong: Mappin
     """One for each difference, all on the rows that have every strong rating."""
     if baseline not in strong or set(weak) != set(strong) or len(strong) < 2:
         raise InputError("give weak and strong columns for the same systems, the baseline and at least one more")
-    h = {name: plain_numbers(table, column) for name, column in strong.items()}
+    h = {name: table.numbers(column, missing="allow") for name, column in strong.items()}
     whole = np.all([~np.isnan(x) for x in h.values()], axis=0)
     if whole.sum() < 2:
         raise TableError(f"{int(whole.sum())} rows of {table.name} have every strong rating; a plan needs two at least")

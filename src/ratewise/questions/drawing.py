@@ -73,7 +73,6 @@ AT_RANDOM, BY_HAND = "at random", "by hand"
 class Before:
     """What old labels have given: p₀ of every row, and which rows cannot be asked again."""
 
-    drawn: str
     rates: Floats  # p₀
     labelled: Mask
     known: bool  # the labels are known values of their items
@@ -103,11 +102,11 @@ def read_before(table: Table, strong: str, drawn: str, estimand: Estimand) -> Be
     labelled = ~np.isnan(table.numbers(strong, missing="allow"))
     n = table.rows
     if drawn == AT_RANDOM:
-        return Before(drawn, np.full(n, labelled.mean()), labelled, known=False, teach=False)
+        return Before(np.full(n, labelled.mean()), labelled, known=False, teach=False)
     if drawn == BY_HAND:
         known = estimand == "pool"
-        return Before(drawn, np.where(labelled & known, 1.0, 0.0), labelled, known=known, teach=not known)
-    return Before(drawn, drawn_rates(table, drawn, labelled), labelled, known=False, teach=False)
+        return Before(np.where(labelled & known, 1.0, 0.0), labelled, known=known, teach=not known)
+    return Before(drawn_rates(table, drawn, labelled), labelled, known=False, teach=False)
 
 
 def drawn_rates(table: Table, column: str, labelled: Mask, *, key: str = "drawn") -> Floats:

@@ -31,7 +31,6 @@ from ratewise.questions.rated import (
     TableColumns,
     large_relation,
     made_ready,
-    plain_numbers,
     read_in_files,
     read_rated,
     read_terms,
@@ -212,7 +211,7 @@ def estimate_table(
         found, own = estimate_chosen(table, columns, meaning, strata, weight, how, whole=not free)
         spend = None
         if not free:
-            g = np.full(own.rows.size, np.nan) if weak is None else plain_numbers(own.table, weak)
+            g = np.full(own.rows.size, np.nan) if weak is None else own.table.numbers(weak, missing="allow")
             spend = spend_on(int(np.count_nonzero(own.looked & ~np.isnan(g))), found.labels, weak_cost, strong_cost)
         return replace(found, spend=spend, notes=own.read + found.notes)
     relation = large_relation(table)
@@ -253,7 +252,7 @@ def refuse_unused_weights(table: Table, rate: Rate, groups: Texts | None = None)
     if rate not in (None, "rate") or not {"rate", "selected", "weight"} <= set(table.columns):
         return
     try:
-        w, looked = plain_numbers(table, "weight"), ~np.isnan(plain_numbers(table, "rate"))
+        w, looked = table.numbers("weight", missing="allow"), ~np.isnan(table.numbers("rate", missing="allow"))
     except TableError:
         return
     if not looked.any() or np.isnan(w[looked]).any():

@@ -43,7 +43,6 @@ from ratewise.questions.rated import (
     Ready,
     Strong,
     TableColumns,
-    plain_numbers,
     read_asked,
     read_rated,
     refuse_missing,
@@ -320,7 +319,7 @@ def ask_votes(
     names = [] if strong is None else [name for name in strong_columns(given, strong) if name in given.columns]
     read = votes_in_numbers(given, names, weak, meaning)
     _, pairs = read_models(read, model_a, model_b)
-    g = plain_numbers(read, weak)
+    g = read.numbers(weak, missing="allow")
     if np.isnan(g).any():
         row = int(np.argmax(np.isnan(g))) + 1
         raise TableError(f"row {row} of {read.name} has no weak vote in column {weak!r}; every comparison needs one")
@@ -346,7 +345,7 @@ def ask_votes(
 
 def _before(table: Table, votes: Ready | None, *, named: bool) -> tuple[Floats, Mask, Floats]:
     """Of earlier rounds: rates of being asked in any of them, who was, and what was said (NaN where nothing)."""
-    h = np.full(table.rows, np.nan) if votes is None else plain_numbers(votes.table, votes.strong)
+    h = np.full(table.rows, np.nan) if votes is None else votes.table.numbers(votes.strong, missing="allow")
     voted = ~np.isnan(h)
     if "rate" not in table.columns:  # votes that are there count as drawn at random, as in `leaderboard`
         return np.full(h.size, float(voted.mean())), voted, h

@@ -289,11 +289,6 @@ Strong = str | Sequence[str]
 Range = tuple[float, float]
 
 
-def plain_numbers(table: Table, column: str) -> Floats:
-    """Ratings that are numbers already; NaN where there is none."""
-    return table.numbers(column, missing="allow")
-
-
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """What the columns of a rated table are called; see `estimate_table`.
@@ -410,7 +405,7 @@ def read_rated(
     no weak rating, as where strata were rated by the strong rater alone.
     """
     table, weak = ready.table, columns.weak
-    h = plain_numbers(table, ready.strong)
+    h = table.numbers(ready.strong, missing="allow")
     labelled = ~np.isnan(h)
     draw = read_draw(table, labelled, columns, alone=weak is None and not sure_without_weak)
     check_labels(table.name, ready.strong, int(np.count_nonzero(labelled)), fewest)
@@ -424,7 +419,7 @@ def read_rated(
     else:
         rows = looked
     if sure_without_weak:
-        g = np.full(table.rows, np.nan) if weak is None else plain_numbers(table, weak)
+        g = np.full(table.rows, np.nan) if weak is None else table.numbers(weak, missing="allow")
         where = "name its column" if weak is None else f"rate it first, in column {weak!r}"
         needed = f"has a rate below 1 but no weak rating; {where}"
         refuse_row(table.name, looked & (draw.rates < 1) & np.isnan(g), needed)
@@ -463,7 +458,7 @@ def read_draw(table: Table, labelled: Mask, columns: TableColumns, *, alone: boo
     `alone`: there is no weak rating, so only those rows count.
     """
     name = asked_column(table, columns.selected)
-    asked = None if name is None else np.nan_to_num(plain_numbers(table, name)) != 0
+    asked = None if name is None else np.nan_to_num(table.numbers(name, missing="allow")) != 0
     rate, there = columns.rate, RATE in table.columns
     # Where every row of what was drawn from has a strong rating, rates say nothing. If all rows were asked for, those
     # that were not have been left out.
@@ -483,10 +478,10 @@ def read_draw(table: Table, labelled: Mask, columns: TableColumns, *, alone: boo
         return TableDraw(np.full(table.rows, number), asked, (), False, f"the rate {number:g}")
     if isinstance(rate, str) and "," in rate and rate not in table.columns:
         # 1 − Π(1 − p) of independent draws; one that did not look at a row gave it no chance
-        each = np.column_stack([plain_numbers(table, name.strip()) for name in rate.split(",")])
+        each = np.column_stack([table.numbers(name.strip(), missing="allow") for name in rate.split(",")])
         q = np.where(np.isnan(each).all(axis=1), np.nan, 1.0 - np.prod(1.0 - np.nan_to_num(each), axis=1))
         return TableDraw(q, asked, (), False, f"columns {rate!r}")
-    q = plain_numbers(table, str(rate))
+    q = table.numbers(str(rate), missing="allow")
     if np.isnan(q).all():
         raise TableError(f"no row of {table.name} has a rate in column {rate!r}; draw first with `ratewise draw`")
     return TableDraw(q, asked, (), False, f"column {rate!r}")
@@ -501,7 +496,7 @@ def _number(rate: str | float) -> float | None:
 
 def _some_below_1(table: Table) -> bool:
     try:
-        return bool((plain_numbers(table, RATE) < 1).any())
+        return bool((table.numbers(RATE, missing="allow") < 1).any())
     except TableError:
         return False
 
@@ -523,7 +518,7 @@ def asked_column(table: Table, selected: str | None) -> str | None:
     if selected is not None or SELECTED not in table.columns:
         return selected
     try:
-        values = plain_numbers(table, SELECTED)
+        values = table.numbers(SELECTED, missing="allow")
     except TableError:
         return None
     return SELECTED if np.all((values == 0) | (values == 1)) else None
@@ -592,7 +587,7 @@ def refuse_row(name: str, bad: Mask, what: str, rows: Floats | None = None) -> N
 
 def weak_ratings(table: Table, column: str, draw: TableDraw) -> Floats:
     """The weak ratings; every row that was looked at needs one."""
-    g = plain_numbers(table, column)
+    g = table.numbers(column, missing="allow")
     refuse_without_weak(table.name, g, column, draw)
     return g
 

@@ -53,7 +53,6 @@ from ratewise.questions.rated import (
     estimate_pooled,
     large_relation,
     made_ready,
-    plain_numbers,
     read_asked,
     read_in_files,
     read_rated,
@@ -700,7 +699,10 @@ class _SliceRows:
 
 def _rows(table: Table, one: PilotColumns, mask: Mask) -> Table:
     """One slice's rows, with the columns that a plan needs."""
-    columns: dict[str, Any] = {one.weak: table.numbers(one.weak), one.strong: plain_numbers(table, one.strong)}
+    columns: dict[str, Any] = {
+        one.weak: table.numbers(one.weak),
+        one.strong: table.numbers(one.strong, missing="allow"),
+    }
     if one.uncertainty is not None:
         columns[one.uncertainty] = table.numbers(one.uncertainty)
     named = (*one.features, *one.text)
