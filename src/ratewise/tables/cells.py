@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LentColumn:
     """`values` are contiguous and of a kind DuckDB knows; where `missing`, they mean nothing."""
 
     values: Array
@@ -43,12 +43,12 @@ class Held:
     sql: str = "{}"
 
 
-def held(name: str, column: Array | nw.Series[Any]) -> Held:
+def held(name: str, column: Array | nw.Series[Any]) -> LentColumn:
     """The column in a form that can be registered; its name is for the message if there is none."""
     return _held_series(name, column) if isinstance(column, nw.Series) else _held_array(name, column)
 
 
-def _held_series(name: str, series: nw.Series[Any]) -> Held:
+def _held_series(name: str, series: nw.Series[Any]) -> LentColumn:
     """The cells by the type that the frame declares; nulls come from its own mask, since `to_numpy` may lose them."""
     missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
     dtype = series.dtype
@@ -62,7 +62,7 @@ def _held_series(name: str, series: nw.Series[Any]) -> Held:
         return _with_missing(_held_array(name, series.to_numpy()), missing)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone:
         moments = series.to_numpy().astype("datetime64[us]")
-        return Held(np.ascontiguousarray(moments), missing, "CAST({} AS TIMESTAMPTZ)")
+        return LentColumn(np.ascontiguousarray(moments), missing, "CAST({} AS TIMESTAMPTZ)")
     values = series.to_numpy()
     if values.dtype == object:
         values = values.copy()
@@ -70,7 +70,7 @@ def _held_series(name: str, series: nw.Series[Any]) -> Held:
     return _with_missing(_held_array(name, values), missing)
 
 
-def _held_array(name: str, values: Array) -> Held:
+def _held_array(name: str, values: Array) -> LentColumn:
     """The cells by the kind of the array."""
     kind = values.dtype.kind
     if kind in "biuf":
@@ -78,24 +78,24 @@ def _held_array(name: str, values: Array) -> Held:
     if kind == "M":
         unit = np.datetime_data(values.dtype)[0]
         moments = np.ascontiguousarray(values.astype(f"datetime64[{_RESOLUTIONS.get(unit, 'us')}]"))
-        return Held(moments, np.isnat(values), "CAST({} AS DATE)" if unit == "D" else "{}")
+        return LentColumn(moments, np.isnat(values), "CAST({} AS DATE)" if unit == "D" else "{}")
     if kind == "m":
         ticks = values.astype("timedelta64[us]").astype(np.int64)
-        return Held(np.ascontiguousarray(ticks), np.isnat(values), "to_microseconds({})")
+        return LentColumn(np.ascontiguousarray(ticks), np.isnat(values), "to_microseconds({})")
     if kind in "OUT":
         return _held_objects(name, values.astype(object, copy=False))
     raise TableError(f"column {name!r} holds {values.dtype} values; turn them into numbers or text first")
 
 
-def _held_numbers(values: Array) -> Held:
+def _held_numbers(values: Array) -> LentColumn:
     native = values.dtype.newbyteorder("=")
     if native.kind == "f" and native.itemsize > 8:  # long double: DuckDB's widest number is the float64
         native = np.dtype(np.float64)
     missing = np.isnan(values) if native.kind == "f" else np.zeros(len(values), dtype=bool)
-    return Held(np.ascontiguousarray(values, dtype=native), missing)
+    return LentColumn(np.ascontiguousarray(values, dtype=native), missing)
 
 
-def _held_objects(name: str, values: Array) -> Held:
+def _held_objects(name: str, values: Array) -> LentColumn:
     """The cells by what all objects are: one kind, or else their texts. Nothing is decided from a sample."""
     kinds = set(map(type, values.tolist())) - {NoneType}
     if any(map(_may_be_gap, kinds)) and not _all_of(kinds, *_NUMBERS):
@@ -124,23 +124,23 @@ def _is_gap(value: object) -> bool:
     return _may_be_gap(type(value)) and (not isinstance(value, float) or math.isnan(value))
 
 
-def _as_numbers(name: str, values: Array, missing: Mask, kinds: set[type]) -> Held:
+def _as_numbers(name: str, values: Array, missing: Mask, kinds: set[type]) -> LentColumn:
     """Truth values stay so, whole numbers keep all their digits, anything else is a float64."""
     if _all_of(kinds, bool, np.bool_):
-        return Held(np.where(missing, False, values).astype(np.bool_), missing)
+        return LentColumn(np.where(missing, False, values).astype(np.bool_), missing)
     if _all_of(kinds, int, np.integer):
         try:
-            return Held(np.where(missing, 0, values).astype(np.int64), missing)
+            return LentColumn(np.where(missing, 0, values).astype(np.int64), missing)
         except OverflowError:  # beyond 64 bits
             return _as_text(name, values, missing, plain=False)
     return _held_numbers(values.astype(np.float64))
 
 
-def _as_json(values: Array, missing: Mask) -> Held:
+def _as_json(values: Array, missing: Mask) -> LentColumn:
     """Lists and records, which only files with nested values hold as they are."""
     pairs = zip(values, missing, strict=True)
     texts = [None if gone else json.dumps(value, default=_plain) for value, gone in pairs]
-    return Held(_objects(texts), missing, "CAST({} AS JSON)")
+    return LentColumn(_objects(texts), missing, "CAST({} AS JSON)")
 
 
 def _plain(value: object) -> object:
@@ -148,7 +148,7 @@ def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
-def _as_text(name: str, values: Array, missing: Mask, *, plain: bool) -> Held:
+def _as_text(name: str, values: Array, missing: Mask, *, plain: bool) -> LentColumn:
     """Text that DuckDB can hold; a lone surrogate would bring its database down."""
     if not plain:
         values = _objects([None if gone else str(value) for value, gone in zip(values, missing, strict=True)])
@@ -158,7 +158,7 @@ def _as_text(name: str, values: Array, missing: Mask, *, plain: bool) -> Held:
             "".join(present[start : start + _CHUNK]).encode()
     except UnicodeEncodeError as error:
         raise TableError(f"column {name!r} has text that is not valid Unicode: {error.reason}") from error
-    return Held(np.ascontiguousarray(values), missing)
+    return LentColumn(np.ascontiguousarray(values), missing)
 
 
 def _objects(values: list[Any]) -> Array:
@@ -168,8 +168,8 @@ def _objects(values: list[Any]) -> Array:
     return array
 
 
-def _with_missing(column: Held, missing: Mask) -> Held:
-    return Held(column.values, column.missing | missing, column.sql)
+def _with_missing(column: LentColumn, missing: Mask) -> LentColumn:
+    return LentColumn(column.values, column.missing | missing, column.sql)
 
 
 # Where the cells of a column live, and the one way to ask DuckDB about them.
@@ -222,11 +222,11 @@ def opened(connection: DuckDBPyConnection | Own, cells: Mapping[str, Cells]) -> 
         yield View(cursor, fields, " POSITIONAL JOIN ".join(sources))
 
 
-def _field(column: Held, number: int) -> str:
+def _field(column: LentColumn, number: int) -> str:
     return f"CASE WHEN missing{number} THEN NULL ELSE {column.sql.format(f'value{number}')} END"
 
 
-def _columns(lent: Mapping[str, Held]) -> dict[str, Array]:
+def _columns(lent: Mapping[str, LentColumn]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for number, column in enumerate(lent.values()):
         arrays |= {f"value{number}": column.values, f"missing{number}": column.missing}

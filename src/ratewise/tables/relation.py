@@ -96,7 +96,7 @@ Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """One file: where the table's columns are in it, its rows, and what tells that it has changed."""
 
     path: str
@@ -128,7 +128,7 @@ class Relation:
 
     name: str
     columns: tuple[str, ...]
-    parts: tuple[Part, ...] = field(repr=False)
+    parts: tuple[FilePart, ...] = field(repr=False)
     kinds: tuple[str, ...] = field(repr=False)  # the SQL types that hold the values of all parts
     folder: Folder = field(repr=False)  # where what was unpacked lies: it is gone with the last who refers to it
 
@@ -337,7 +337,7 @@ class Piece:
     """Rows of one file that follow each other; `first` is the first one's number in the whole table, from 0."""
 
     files: Relation
-    part: Part
+    part: FilePart
     rows: range
     first: int
 
@@ -410,8 +410,8 @@ def relation_of_files(
     return Relation(name, tuple(names), parts, kinds, folder)
 
 
-def _part(path: str, names: list[str], inside: list[str], rows: int) -> Part:
-    return Part(path, tuple(inside.index(column) for column in names), len(inside), rows, _stamp(path))
+def _part(path: str, names: list[str], inside: list[str], rows: int) -> FilePart:
+    return FilePart(path, tuple(inside.index(column) for column in names), len(inside), rows, _stamp(path))
 
 
 def _stamp(path: str) -> Stamp | None:
