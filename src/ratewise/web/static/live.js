@@ -1,12 +1,12 @@
 // The live view: the server pushes what is known whenever it has changed.
 const $ = (id) => document.getElementById(id);
 const number = (x, digits = 0) => (x === null || x === undefined ? "–" : x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-const share = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(0)} %`);
+const share = (x) => (x === null || x === undefined ? "–" : `${(100 * x).toFixed(0)}%`);
 let last = null;
 
 function rating(x) {
   if (x === null || x === undefined) return "–";
-  return last.unit === "percent" ? `${(100 * x).toFixed(1)} %` : x.toFixed(3);
+  return last.unit === "percent" ? `${(100 * x).toFixed(1)}%` : x.toFixed(3);
 }
 const between = (e) => (e?.low == null ? "no interval yet" : `${rating(e.low)} to ${rating(e.high)}`);
 
@@ -64,7 +64,7 @@ function chart(points) {
   const made = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "chart", role: "img", "aria-label": "Estimate and interval over money spent; the table of rounds in the report says the same." });
   for (const value of up.at) {
     made.append(svg("line", { x1: L, x2: W - R, y1: y(value / unit), y2: y(value / unit), class: "axis" }),
-      svg("text", { x: L - 8, y: y(value / unit) + 4, "text-anchor": "end" }, `${number(value, up.digits)}${unit === 100 ? " %" : ""}`));
+      svg("text", { x: L - 8, y: y(value / unit) + 4, "text-anchor": "end" }, `${number(value, up.digits)}${unit === 100 ? "%" : ""}`));
   }
   for (const value of along.at) {
     made.append(svg("line", { x1: x(value), x2: x(value), y1: H - B, y2: H - B + 5, class: "tick" }),
