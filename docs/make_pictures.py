@@ -158,6 +158,8 @@ def chart() -> None:
         f"{name}: ±{half:.1f}" for name, half in rows
     )
     svg = spans_picture(spans, words, told=lambda x: f"{x:+g}".replace("-", "−") if x else "0")
+    roomy = r"viewBox='0 0 (\d+) (\d+)'", lambda size: f"viewBox='-12 -8 {int(size[1]) + 24} {int(size[2]) + 12}'"
+    svg = re.sub(*roomy, svg)
     (PICTURES / "why.svg").write_text(
         svg.replace("<svg", "<svg xmlns='http://www.w3.org/2000/svg'", 1), encoding="utf-8"
     )

@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from ratewise.campaign.campaign import Campaign
+from ratewise.campaign.status import telling
 from ratewise.report.campaign import campaign_page, snapshot_page
 from ratewise.report.status import look_parts
 from ratewise.report.terminal import as_text, text_of
 from ratewise.report.words import plain_answer
 from ratewise.web.live import document
 
-from ..campaign.making import judged, ran
+from ..campaign.making import judged, ran, write
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +107,20 @@ def test_a_currency_is_text_in_a_notebook_too(campaign):
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
     assert "█" not in page
+
+
+def test_a_judge_s_round_is_told_while_it_lasts(tmp_path, monkeypatch):
+    """A round of a judge may take hours: its answers are told before any label is there."""
+    monkeypatch.setitem(telling.__kwdefaults__, "every", 0.0)
+    path, seen = write(tmp_path, judged(60), goal='budget = "50"', currency="USD"), []
+    column = 'kind = "column"\ncolumn = "judge"'
+    assert column in path.read_text()
+    python = 'kind = "python"\nfunction = "provider_of_status:rate"'
+    path.write_text(path.read_text().replace(column, python, 1))
+    (tmp_path / "provider_of_status.py").write_text("def rate(item):\n    return float(item['judge'])\n")
+    Campaign.open(path).run(progress=seen.append)
+    told = [line for status in seen for line in status.asking]
+    assert any(re.fullmatch(r"judge: [\d,]+ ratings in, [\d,]+ still to come", line) for line in told)
+    assert len(set(told)) > 2
+    assert all("asking" not in status.to_dict() for status in seen if not status.asking)
+    assert "USD 50.00" in printed(text_of(seen[-1]))

@@ -133,8 +133,6 @@ class Engine:
                 if time.monotonic() - self._stopped_at > GRACE:
                     return Paused.STOPPED
             await client.collect()
-            if self.tell is not None and self._state is not None:  # a judge's round may take hours
-                self.tell(self._state)
             self._idle = self._alone = 0
             return None
         return Paused.STOPPED if self.stop.is_set() else reason or await self._for_answers(patiently)
@@ -218,7 +216,6 @@ class Engine:
         state = self.reader.state(self.clock().timestamp())
         if state.open is not None and self._cut == state.open.number:
             state = replace(state, cut=True)
-        self._state = state
         if self.tell is not None:
             self.tell(state)
         action = p.decide(state)
