@@ -56,7 +56,7 @@ soak: $(VENV)/.dev
 oldest:
 	rm -rf build/oldest && mkdir -p build
 	.ci/oldest > build/oldest.txt
-	PYTEST_ADDOPTS="-W default::DeprecationWarning -W default::FutureWarning --ignore tests/test_golden.py" \
+	PYTEST_ADDOPTS="-W default::DeprecationWarning -W default::FutureWarning -W default::RuntimeWarning --ignore tests/test_golden.py" \
 	$(MAKE) VENV=build/oldest CONSTRAINTS=build/oldest.txt test
 
 newest:
