@@ -79,7 +79,6 @@ class Engine:
         self.patience, self.wait, self.trainer, self.clock = patience, wait, trainer, clock
         self.stop = threading.Event() if stop is None else stop
         self.tell: Callable[[p.State], None] | None = None  # told when something has changed
-        self._state: p.State | None = None  # as it was planned with last
         self._stopped_at = self._recovered_at = 0.0
         self._cut = 0  # round whose money ran out
         self._idle = 0  # looks in a row that found nothing to do
