@@ -215,7 +215,7 @@ def test_missing_answers_without_a_known_scale_are_refused():
     with pytest.raises(InputError, match=r"1 answers .* missing.*bounds"):
         estimate_mean([1, 2, 3], [2.5, np.nan, 1.0], [0.5, 1.0, 0.5])
     found = estimate_mean([1, 2, 3], [2.5, np.nan, 1.0], [0.5, 1.0, 0.5], bounds=(0, 5))
-    assert "[0, 5]" in found.notes[0]
+    assert "from 0 to 5" in found.notes[0]
 
 
 # What is refused
