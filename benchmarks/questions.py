@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ratewise.questions.export_terms import ExportTerms, Pooled
 
 from ratewise.campaign.answers import Answers, Goals, answers_of
 from ratewise.campaign.estimates import Look, final_answers, final_estimate
@@ -31,6 +30,7 @@ from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Ratings
 from ratewise.questions.question import Question
+from ratewise.questions.rated import ExportTerms, Pooled
 from ratewise.tables import read_table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -250,7 +250,8 @@ def test_both_rows_of_a_prompt_are_drawn_together(ended):
 @pytest.mark.parametrize(
     ("question", "goal", "said"),
     [
-        ('kind = "audit"', 'budget = "9"', "does not audit"),
+        ('kind = "audit"', 'budget = "9"', "and audit the table that `ratewise export` writes"),
+        ('kind = "regress"', 'budget = "9"', "and regress the table that `ratewise export` writes"),
         ('kind = "slices"', 'budget = "9"', 'question.by is missing; write by = "the name of a column"'),
         ('kind = "slices"\nby = "id"\nat = 0.5', 'budget = "9"', 'question.at is for kind = "quantile"'),
         ('kind = "slices"\nby = "id"', "target_se = 0.1", "goal.target_se is for the mean"),

@@ -1,6 +1,6 @@
-"""What a campaign is asked besides one mean: slices, a comparison, a board, a regression, a quantile.
+"""What a campaign is asked besides one mean: slices, a comparison, a board, a quantile.
 
-A question reads an item's place in it (its group, the two models of a vote, its row of the design matrix) from the
+A question reads an item's place in it (its group, or the two models of a vote) from the
 table, says by A how much a rating there moves each of its answers (METHODS 14), and computes the answers from all
 rounds as one draw: a campaign's report and a command on its export call the same function.
 """
@@ -24,7 +24,7 @@ from ratewise.questions.strata import NO_GROUP, in_order
 from ratewise.tables import Table
 from ratewise.tables.cells import Texts
 
-Kind = Literal["mean", "slices", "compare", "leaderboard", "regress", "quantile"]
+Kind = Literal["mean", "slices", "compare", "leaderboard", "quantile"]
 MOST_GROUPS, MOST_MODELS = 200, 50  # slices or systems of a campaign, and models of a board
 
 

@@ -61,8 +61,8 @@ def _moment(value: object) -> datetime:
 
 
 def _asked(kind: object) -> object:
-    if kind == "audit":
-        raise hint("a campaign does not audit; give one to the mean, and audit the table that `ratewise export` writes")
+    if kind in ("audit", "regress"):
+        raise hint(f"leave [question] out, and {kind} the table that `ratewise export` writes")
     return kind
 
 
