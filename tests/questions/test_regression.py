@@ -273,7 +273,7 @@ def test_the_record_prints_and_is_json():
     back = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert back["coefficients"][1]["name"] == "x"
     assert back["labels"] == found.labels
-    assert "<table>" in found._repr_html_()
+    assert "<table" in found._repr_html_()
     with pytest.raises(KeyError):
         found["nothing"]
     assert found.covariance.shape == (2, 2)
