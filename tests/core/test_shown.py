@@ -60,7 +60,7 @@ def test_a_notebook_shows_a_table_and_the_notes(results, name):
     one = results[name]
     noted = dataclasses.replace(one, notes=("<b>look</b>",)) if hasattr(one, "notes") else one
     page = noted._repr_html_()
-    assert page.count("<table>") == page.count("</table>") >= 1
+    assert page.count("<table") == page.count("</table>") >= 1
     assert "<b>look" not in page
     assert not hasattr(one, "notes") or page.count("&lt;b&gt;look") == 1
 
