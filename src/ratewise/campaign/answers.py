@@ -225,12 +225,14 @@ def importance(
     A, weights = _aims(question, goals, found)
     sizes = np.array(question.sizes, dtype=np.float64)
     group = seen.x.place[:, 0].astype(np.intp)
-    error = _errors(history, group, sizes.size) if question.kind != "leaderboard" else np.ones(sizes.size)
+    error, own = np.ones(sizes.size), np.empty(0)
+    if question.kind != "leaderboard" and len(A) > 1:
+        error, own = _errors(history, group, sizes.size)
     labels = np.bincount(group[seen.labelled], minlength=sizes.size).astype(np.float64)
     omega = minimax(A, error, sizes, labels, weights, more)
     counted = omega @ A**2
     mean = float(sizes @ counted) / float(sizes.sum())
-    return Importance(by_group=counted / mean) if mean > 0 else None
+    return Importance(by_group=counted / mean, without=own) if mean > 0 else None
 
 
 def _aims(question: Question, goals: Goals, found: Answers | None) -> tuple[Floats, Floats]:
@@ -271,19 +273,28 @@ def _apart(question: Question, A: Floats, board: Leaderboard, *, top: bool) -> t
 _LEAST_GAP = 20.0  # points: closer neighbours would take all labels, and be tied in the end
 
 
-def _errors(history: History, group: "np.ndarray[tuple[int], np.dtype[np.intp]]", groups: int) -> Floats:
-    """The mean squared error of what is predicted of each group's ratings; of few labels near that of all."""
+def _errors(history: History, group: "np.ndarray[tuple[int], np.dtype[np.intp]]", groups: int) -> tuple[Floats, Floats]:
+    """The mean squared error of what is predicted of each group's ratings, of few labels near that of all.
+
+    And for each label, how many times as important its group would be without it. Where groups have labels of their
+    own, rates follow the error itself, so that importance goes by its square. A label that makes its group look
+    uncertain would else shape its own weight, which is a bias.
+    """
     seen = history.seen
     assert seen is not None
     if np.count_nonzero(seen.labelled) < FEWEST_TO_LEARN:
-        return np.ones(groups)
+        return np.ones(groups), np.empty(0)
     known, at = seen.learned, group[seen.labelled]
     w = known.weights / known.weights.mean()
     overall = known.mean(known.squared)
     count = np.bincount(at, minlength=groups)
     top, bottom = np.bincount(at, w * known.squared, groups), np.bincount(at, w, groups)
     mean = np.divide(top, bottom, out=np.full(groups, overall), where=bottom > 0)
-    return np.asarray((count * mean + _PRIOR * overall) / (count + _PRIOR))
+    error = (count * mean + _PRIOR * overall) / (count + _PRIOR)
+    fewer, rest = count[at] - 1, bottom[at] - w
+    left = np.divide(top[at] - w * known.squared, rest, out=np.full(at.size, overall), where=rest > 1e-9)
+    without = (fewer * left + _PRIOR * overall) / (fewer + _PRIOR)
+    return np.asarray(error), np.asarray((without / error[at]) ** 2)
 
 
 def minimax(A: Floats, error: Floats, sizes: Floats, labels: Floats, weights: Floats, more: float) -> Floats:

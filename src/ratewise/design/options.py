@@ -225,6 +225,8 @@ class Options:
         added = self.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
         variance = (self.variance + known.mean(added)) / items
         own = self._counted(known.own_error(error))
+        if self.importance is not None and self.importance.without.size == own.size:
+            own = own * self.importance.without
         return Candidate(error, scale, floor, items, variance, added, own, self.importance)
 
     def _solve(self, u: Floats) -> tuple[float, float, float]:

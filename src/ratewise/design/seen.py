@@ -44,6 +44,9 @@ class Importance(JsonRecord):
     by_group: Floats = field(default_factory=lambda: np.empty(0))
     quadratic: Floats = field(default_factory=lambda: np.empty((0, 0)))
     at: float | None = None
+    without: Floats = field(
+        default_factory=lambda: np.empty(0), repr=False
+    )  # of each label, by what one without it says
 
     def of(self, x: Covariates) -> Floats:
         """Σ ω A² of each item."""
