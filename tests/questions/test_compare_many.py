@@ -70,7 +70,7 @@ def test_rows_are_sorted_and_the_sentence_says_who_is_what():
     assert {r.name: r.verdict for r in found.rivals} == {"new": "better", "twin": "undecided", "mini": "worse"}
     assert found.sentence == (
         "new is better than old; mini is worse than old; twin is not told apart from old "
-        "(95 % intervals that hold together)."
+        "(95% intervals that hold together)."
     )
     with pytest.raises(InputError, match="no system is called 'nobody'"):
         found.of("nobody")
