@@ -1,6 +1,7 @@
 """A campaign's report: what it tells besides the estimate, and that nothing from outside is taken for HTML."""
 
 import html
+import json
 import re
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ import pytest
 
 from ratewise.campaign import findings
 from ratewise.campaign.campaign import Campaign
+from ratewise.core.document import Column, DataTable, as_html
 from ratewise.design.rounds import learned_rating
 from ratewise.errors import TableError
 from ratewise.questions.goal import within
@@ -92,6 +94,40 @@ def test_the_ten_items_on_which_they_differ_most(done):
     assert "differ most" in page
     assert all(one.id in page for one in found)
     assert all(html.escape(columns["text"][at[one.id]]) in page for one in found)  # the whole text
+
+
+def test_a_judge_on_the_same_side_as_people_does_not_differ(tmp_path):
+    """Where people say yes and no, 0.91 beside a yes is no difference to read."""
+    made, _ = campaign(tmp_path / "c", rows=120, budget=60)
+    with made.look() as now:
+        found = findings.differences(now)
+    assert 0 < len(found) < 60
+    assert all(round(one.weak) != one.strong for one in found)
+
+
+def test_an_item_is_told_with_its_lists_and_where_it_says_nothing(tmp_path):
+    rows = [{"id": f"i{i}", "answer": "" if i % 2 else "x", "turns": [{"role": "user", "content": "Hi"}],
+             "judge": 0.9, "human": i % 2} for i in range(40)]  # fmt: skip
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    toml = TOML.replace("items.csv", "items.jsonl").replace('features = ["topic"]', "")
+    (tmp_path / "c.toml").write_text(toml.format(top="", budget=50, rating='kind = "binary"'))
+    made = Campaign.open(tmp_path / "c.toml")
+    made.run()
+    with made.look() as now:
+        texts = [dict(findings.item_texts(now, position)) for position in range(4)]
+    assert {one["answer"] for one in texts} == {"(empty)", "x"}
+    assert all(json.loads(one["turns"]) == rows[0]["turns"] for one in texts)
+
+
+def test_a_long_text_folds_and_loses_nothing():
+    text = "first words " + "and more of it\n" * 400 + "the end"
+    table = DataTable([Column("item", "name")])
+    table.add("a", below=[("answer", text)])
+    shown = as_html([table])
+    before, folded = shown.split("<details>")
+    assert len(before) < 1_000
+    kept = folded.split("</summary>")[1].split("</details>")[0]
+    assert before.split("<dd dir='auto'>")[1] + kept == text
 
 
 def test_a_judge_on_another_scale_differs_by_what_is_learned(tmp_path):

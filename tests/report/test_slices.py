@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ratewise.core.document import DataTable
 from ratewise.questions.slices import estimate_slices, plan_slices
+from ratewise.report.one_shot import answer_parts
 from ratewise.report.pictures import plot_slices, save
 from ratewise.report.terminal import text_of
 
@@ -45,6 +47,19 @@ def test_every_slice_has_a_line_with_its_numbers(table, options):
     assert ("unshrunk" in text) == found.shrink
     assert ("at once" in text) == found.simultaneous
     assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("options", [{}, {"shrink": True}, {"simultaneous": True}])
+def test_a_report_of_slices_is_in_per_cent_throughout(table, options):
+    found = estimate_slices(table, **COLUMNS, **options)
+    [forest, *_] = [part for part in answer_parts(found) if isinstance(part, DataTable)]
+    rows = {row.cells[0]: row.cells for row in forest.rows}
+    for one in found.slices:
+        if one.value is not None:
+            low, high = one.interval
+            assert rows[one.name][2] == f"{100 * one.value:.1f}%"
+            assert rows[one.name][-1] == f"{100 * low:.1f}% to {100 * high:.1f}%"
+    assert rows["all"][2] == f"{100 * found.overall.value:.1f}%"
 
 
 @pytest.mark.parametrize("options", [{}, {"shrink": True}, {"simultaneous": True}])

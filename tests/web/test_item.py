@@ -16,7 +16,7 @@ CHAT = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "
         {"role": "assistant", "content": "On its **way**.", "tool_calls": [
             {"id": "1", "function": {"name": "find", "arguments": '{"order": 4711}'}}]}]  # fmt: skip
 TABLE = "|" + "incomprehensibilities|" * 9 + "\n|" + "---|" * 9 + "\n|" + "incomprehensibilities|" * 9
-HEBREW = "בירת צרפת היא **פריז**.\n\n1. העיר הגדולה\n2. על נהר הסיין\n\nבירת צרפת"
+HEBREW = "בירת צרפת היא **פריז**.\n\n1. העיר הגדולה\n2. על נהר הסיין\n\n```\nmap.show()\n```\n\nבירת צרפת"
 WORDS = "\n\n".join(["The quick brown fox jumps over the lazy dog. " * 10] * 111) + "\n\nSo it is 42."
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42m"
@@ -121,6 +121,7 @@ def test_hebrew_runs_from_the_right(shown):
     assert ann.page.locator("#item p").last.evaluate(starts)
     assert ann.page.locator("#item li").first.evaluate(starts)
     assert ann.page.locator("#item ol").evaluate("(e) => getComputedStyle(e).direction") == "rtl"
+    assert ann.page.locator("#item pre").evaluate(starts) is False  # code runs from the left in every language
     assert ann.page.locator(".part").first.locator("p").evaluate(starts) is False  # the question is English
 
 

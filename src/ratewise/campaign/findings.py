@@ -75,20 +75,26 @@ def differences(now: Snapshot) -> tuple[Difference, ...]:
             return ()
         against = learned_rating(seen)[0]
     gap = np.where(known, np.abs(strong - against), -1.0)
+    least = 0.5 * (now.spec.scale.high - now.spec.scale.low) if now.spec.scale.kind == "binary" else 0.0
     order = np.argsort(-gap, kind="stable")[:MOST_DIFFERENCES]
-    return tuple(_difference(now, int(i), weak, strong) for i in order if gap[i] > 0)
+    return tuple(_difference(now, int(i), weak, strong) for i in order if gap[i] > least)
 
 
 def _difference(now: Snapshot, position: int, weak: Floats, strong: Floats) -> Difference:
     [row] = audit.item_contents(now.store, position, position + 1)
-    content = json.loads(row.content)
+    return Difference(str(row.id), float(weak[position]), float(strong[position]), item_texts(now, position))
+
+
+def item_texts(now: Snapshot, position: int) -> tuple[tuple[str, str], ...]:
+    """What an item says: its columns of text, lists and objects with their names, but for ratings."""
+    [row] = audit.item_contents(now.store, position, position + 1)
     read = {column for rater in now.spec.raters for column in rater.reads}
     shown = {name for rater in now.spec.raters for name in getattr(rater, "show", ())}
-    texts = tuple(
-        (name, value) for name, value in content.items()
-        if isinstance(value, str) and value and value != row.id and (name not in read or name in shown)
-    )  # fmt: skip
-    return Difference(str(row.id), float(weak[position]), float(strong[position]), texts)
+    return tuple(
+        (name, value or "(empty)" if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
+        for name, value in json.loads(row.content).items()
+        if name in shown or (isinstance(value, str | list | dict) and value != row.id and name not in read)
+    )
 
 
 # People

@@ -80,7 +80,8 @@ class Status(Result):
         """Once it has ended: the interval for those who looked on the way, where that is not the final one itself."""
         if self.ended is None or self.estimate is None or self.final is None:
             return None
-        return None if self.estimate.interval == self.final.interval else self.estimate
+        looked = self.final.interval_method.startswith("anytime") or self.estimate.interval == self.final.interval
+        return None if looked else self.estimate
 
     @property
     def left(self) -> Decimal | None:

@@ -183,6 +183,7 @@ def as_lines(parts: Iterable[Part]) -> str:
 
 _ENDS = "display:flex;justify-content:space-between"
 _LEFT = " style='text-align:left'"
+_LONG, _SHOWN = 1_500, 600  # characters of a text below a row: longer ones fold, and so much of them stays
 _STACKED = 4  # columns, from which on a phone shows the cells of a row one below the other
 
 
@@ -275,9 +276,18 @@ def _html_row(row: Row, columns: Sequence[Column]) -> str:
         shown = _html_text(cell)
         named = f" data-title='{html.escape(column.title, quote=True)}'" if column.kind != "bar" else " class='bar'"
         cells.append(f"<td{named}{_side(column)}>{shown}</td>")
-    below = "".join(f"<dt>{html.escape(name)}</dt><dd dir='auto'>{html.escape(text)}</dd>" for name, text in row.below)
+    below = "".join(f"<dt>{html.escape(name)}</dt><dd dir='auto'>{_html_below(text)}</dd>" for name, text in row.below)
     told = f"<tr class='below'><td colspan='{len(columns)}' class='text'><dl>{below}</dl></td></tr>" if below else ""
     return f"<tr{kind}>{''.join(cells)}</tr>{told}"
+
+
+def _html_below(text: str) -> str:
+    """A text below a row; of a long one the beginning, and the rest a click away."""
+    if len(text) <= _LONG:
+        return html.escape(text)
+    cut = max(text.rfind(" ", 0, _SHOWN), text.rfind("\n", 0, _SHOWN)) + 1 or _SHOWN
+    rest = f"<details><summary>The rest: {len(text) - cut:,} characters</summary>{html.escape(text[cut:])}</details>"
+    return html.escape(text[:cut]) + rest
 
 
 # Markdown

@@ -37,7 +37,7 @@ from ratewise.raters.people import PeopleSettings
 from ratewise.report import words
 from ratewise.report.one_shot import answer_parts
 from ratewise.report.page import markdown, page
-from ratewise.store.money import to_money
+from ratewise.store.money import in_currency, to_money
 
 _POLICIES = {
     "start": "all are labelled", "base": "chance, labels alone", "random": "chance, one rate for all",
@@ -157,20 +157,25 @@ def _facts(now: Snapshot, made: datetime) -> FactTable:
 def _raters(now: Snapshot) -> list[Part]:
     """The raters and their prices; programs' arguments are not shown, since they may hold keys."""
     *others, last = now.spec.raters
-    rows = [(one.name, _KINDS.get(one.kind, one.kind), _price(one), "predicts") for one in others]
-    rows.append((last.name, _KINDS.get(last.kind, last.kind), _price(last), "believed"))
+    rows = [(one.name, _KINDS.get(one.kind, one.kind), _price(now.spec, one), "predicts") for one in others]
+    rows.append((last.name, _KINDS.get(last.kind, last.kind), _price(now.spec, last), "believed"))
     table = grid_of(("rater", "is", "price of a rating", "role"), rows)
     judged = [sentence for judge in judges_found(now) for sentence in judge.sentences]
     return [Heading("Who rates", 3), table, *listed(now.worth), *listed(judged)]
 
 
-def _price(rater: RaterSpec) -> str:
+def _price(spec: Spec, rater: RaterSpec) -> str:
+    def told(price: Decimal | None) -> str:
+        return in_currency(f"{price:f}", spec.currency)
+
     if rater.price is None:
         return "by tokens" if rater.price_column is None else f"by item, column {rater.price_column}"
     if isinstance(rater, PeopleSettings) and rater.per_hour is not None:
-        return f"{rater.per_hour:f} an hour, at most {rater.max_price:f} an item"
-    most = f", at most {rater.max_price:f}" if rater.max_price is not None and rater.max_price != rater.price else ""
-    return f"{rater.price:f}{most}"
+        return f"{told(rater.per_hour)} an hour, at most {told(rater.max_price)} an item"
+    most = (
+        f", at most {told(rater.max_price)}" if rater.max_price is not None and rater.max_price != rater.price else ""
+    )
+    return f"{told(rater.price)}{most}"
 
 
 def _rounds(now: Snapshot, truth: float | None) -> list[Part]:
@@ -241,7 +246,7 @@ def _pictures(now: Snapshot) -> list[Part]:
         asked = Line("", [(b.x, b.y, None, None) for b in rates])
         drawn = Picture(
             lambda: lines_picture(
-                [asked], told, x_name="harder to predict →", y_name=f"share that {spec.strong.name} was asked about",
+                [asked], told, x_name="harder to predict →", y_name=f"share of items asked of {spec.strong.name}",
                 told_y=in_percent, from_zero=True,
             ),
             told,
@@ -253,7 +258,8 @@ def _pictures(now: Snapshot) -> list[Part]:
 def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
     """A forest plot for each column: a row for each slice, and the whole."""
     found, parts, spec, lead = findings.slices(now, columns), list[Part](), now.spec, now.status.lead
-    for column in dict.fromkeys(one.column for one in found):
+    asked = spec.question.by if spec.question is not None and now.status.answers is not None else None
+    for column in dict.fromkeys(one.column for one in found if one.column != asked):  # the answer has those it asks for
         here = [one for one in found if one.column == column]
         known = [e for e in (*(one.estimate for one in here), lead) if e is not None and e.interval is not None]
         at = [x for e in known for x in (e.value, *(e.interval or ()))] or [0.0]
@@ -305,11 +311,12 @@ def _whole(text: str) -> str:
 
 
 def _remarks(now: Snapshot) -> list[Part]:
-    """What people flagged, and their comments."""
+    """What people flagged, and their comments, with the items they are about."""
     table = DataTable([Column("item", "name"), Column("person"), Column("flagged"), Column("rating")])
     for one in remarks_found(now):
         value = "cannot tell" if one.value is None else words.strong_in_words(now.spec, one.value)
         said = [("comment", one.comment)] if one.comment else []
+        said += [(name, _whole(text)) for name, text in findings.item_texts(now, one.position)]
         table.add(one.id, one.person, "yes" if one.flagged else "", value, below=said)
     return _titled("Flags and comments", [table] if table.rows else [])
 

@@ -25,7 +25,7 @@ from ratewise.questions.check import Check
 from ratewise.questions.comparison import Comparison, ManyComparisons, probability, signed
 from ratewise.questions.goal import within
 from ratewise.questions.leaderboard import Leaderboard
-from ratewise.questions.slices import Slices
+from ratewise.questions.slices import Slice, Slices
 
 _BAR = 28  # signs
 _VERDICTS = {"yes": "Yes", "no": "No", "cannot tell": "Cannot tell yet"}
@@ -122,20 +122,21 @@ def _picture(e: Estimate, told: Callable[[float], str], mark: tuple[float, str] 
 
 
 def _forest(
-    title: str, rows: Sequence[tuple[str, Estimate | None]], told: Callable[[float], str], level: float, *,
-    zero: bool = False, last: bool = False,
+    title: str, rows: Sequence[tuple[str, Estimate | Slice | None]], told: Callable[[float], str], level: float, *,
+    zero: bool = False, last: bool = False, at_once: bool = False,
 ) -> DataTable:  # fmt: skip
     """A row for each estimate with its interval drawn on one scale; the last may stand out."""
-    known = [x for _, e in rows if e is not None for x in (e.value, *(e.interval or ()))] or [0.0]
+    known = [x for _, e in rows if e is not None for x in (e.value, *(e.interval or ())) if x is not None] or [0.0]
     known += [0.0] if zero else []
     ends = min(known), max(known)
     table = DataTable([
         Column(title, "name"), Column("strong ratings"), Column("estimate"),
-        Column(" ".join(told(end).removesuffix(" points") for end in ends), "bar"), Column(f"{level:.0%} interval"),
+        Column(" ".join(told(end).removesuffix(" points") for end in ends), "bar"),
+        Column(f"{level:.0%} interval{' at once' * at_once}"),
     ])  # fmt: skip
     for k, (name, e) in enumerate(rows):
         style = "best" if last and k == len(rows) - 1 else ""
-        if e is None:
+        if e is None or e.value is None:
             table.add(name, "–", "–", "", "too few strong ratings")
             continue
         low, high = e.interval or (None, None)
@@ -147,18 +148,24 @@ def _forest(
 
 @answer_parts.register
 def _(found: Slices) -> list[Part]:
-    unit, rows = _Unit(found.overall), [(one.name, one.estimate) for one in found.slices]
-    known = sorted(((e.value, name) for name, e in rows if e is not None), key=lambda one: one[0])
+    unit = _Unit(found.overall)
+    known = sorted((one.value, one.name) for one in found.slices if one.value is not None)
     said = f"The mean rating is {unit.of(found.overall.value)}"
     if len(known) > 1:
         (low, worst), (high, best) = known[0], known[-1]
         said += f": by {found.by}, from {unit.of(low)} ({worst}) to {unit.of(high)} ({best})"
-    if found.shrink or found.simultaneous:  # whose intervals are not those of the single estimates
-        body = [part for part in found.document() if not isinstance(part, Note)]
-        return [Heading(said, 1), *body]
-    forest = _forest(found.by, [*rows, ("all", found.overall)], unit.of, found.level, last=True)
-    told = Sentence("Each interval holds for its slice alone; of twenty slices, one may be off.", "quiet")
     missing: list[Part] = [Note(f"{one.name}: {one.reason}") for one in found.slices if one.reason is not None]
+    everything: list[tuple[str, Estimate | Slice | None]] = [(one.name, one) for one in found.slices]
+    everything.append(("all", found.overall))
+    forest = _forest(found.by, everything, unit.of, found.level, last=True, at_once=found.simultaneous)
+    told = Sentence("Each interval holds for its slice alone; of twenty slices, one may be off.", "quiet")
+    if found.simultaneous:
+        told = Sentence("These intervals of the slices hold together.", "quiet")
+    if found.shrink:
+        own = [(one.name, one.estimate) for one in found.slices]
+        alone = _forest(found.by, own, unit.of, found.level)
+        told = Sentence("Slices are shrunk toward the mean of all; intervals hold on average over slices.", "quiet")
+        return [Heading(said, 1), forest, told, *missing, Heading("Before they were shrunk"), alone]
     return [Heading(said, 1), forest, told, *missing]
 
 

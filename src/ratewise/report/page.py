@@ -41,13 +41,16 @@ td[style*=right] { white-space: nowrap; } td.bar { padding: .35rem 0; vertical-a
 .ends { display: flex; justify-content: space-between; width: 140px; }
 .taken { color: var(--good); font-weight: 600; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-td.text dl { margin: 0 0 .6rem; } td.text dt { font-size: .85rem; }
-td.text dd { margin: 0 0 .4rem; color: var(--ink); white-space: pre-wrap; overflow-wrap: anywhere; }
+td.text dl { margin: 0 0 .6rem; display: grid; grid-template-columns: fit-content(9rem) 1fr; gap: .15rem .9rem; }
+td.text dt { font-size: .88rem; padding-top: .1rem; overflow-wrap: anywhere; } td.text summary { color: var(--link); }
+td.text dd { margin: 0; color: var(--ink); white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext;
+  text-align: start; min-width: 0; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .9rem; color: var(--quiet); }
 @media (max-width: 34rem) {
   body { margin: 1.2rem auto; } h1 { font-size: 1.45rem; } .figures { grid-template-columns: 1fr 1fr; }
   .facts th, .facts td { display: block; width: auto; padding: .1rem 0; } .facts tr { display: block;
   padding: .35rem 0; }
+  td.text dl { grid-template-columns: 1fr; } td.text dd { margin-bottom: .3rem; }
   .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; width: 100%;
   }
   .stacked tr { padding: .5rem 0; } .stacked td:first-child { font-weight: 600; }
@@ -62,7 +65,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .9rem; 
   nav { display: none; }
   .wide { overflow: visible; } table { font-size: 9.5pt; } thead { display: table-header-group; }
   .figures { grid-template-columns: repeat(4, 1fr); }
-  tr, figure, .figures, .note { break-inside: avoid; } tr.above { break-after: avoid; }
+  tr:not(.below), .wide:not(:has(.below)), figure, .figures, .note, pre { break-inside: avoid; }
+  tr.above { break-after: avoid; }
   h1, h2, h3 { break-after: avoid; }
 }
 """

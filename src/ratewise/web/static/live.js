@@ -53,7 +53,7 @@ function ticks(least, most, count) {
 
 function chart(points) {
   const known = points.filter((p) => p.low !== null);
-  if (!known.length) return element("p", "The first interval appears when the first round is complete.", "quiet");
+  if (!known.length) return "";
   const W = Math.min(Math.max($("chart").clientWidth, 320), 1000), H = 300, // so that a phone has letters of the same size
     L = 58, B = 44, T = 14, R = 22, unit = last.unit === "percent" ? 100 : 1;
   const all = known.flatMap((p) => [p.low, p.high, p.alone_low ?? p.low, p.alone_high ?? p.high]).map((v) => v * unit);
@@ -132,15 +132,15 @@ function show(found) {
   if (round) answers.querySelector(".big").after(bar(round.answered, round.asked, `round ${round.number}`));
   const money = figure("Money", spend.spent, spend.budget ? `of ${spend.budget}` : "no limit", `${spend.reserved} promised${spend.left === null ? "" : `, ${spend.left} left`}`, found.outlook);
   if (spend.budget) money.querySelector(".big").after(bar(spend.share, 1, "money spent"));
-  $("figures").replaceChildren(
-    figure("Estimate", rating(estimate?.value), estimate ? `${between(estimate)}: ${found.interval_words}` : "none before the first round is complete",
+  const estimates = estimate ? [ // before there is one, the headline says so
+    figure("Estimate", rating(estimate.value), `${between(estimate)}: ${found.interval_words}`,
       found.if_you_look && `If you looked before: ${between(found.if_you_look)}`),
     figure("From people's answers alone", rating(alone?.value), alone ? `interval ${between(alone)}` : "not yet known"),
-    money, answers,
-  );
+  ] : [];
+  $("figures").replaceChildren(...estimates, money, answers);
   remarks(found.remarks);
+  $("chart").closest("section").hidden = !found.history.some((p) => p.low !== null);
   $("chart").replaceChildren(chart(found.history));
-  $("chart-words").hidden = !found.history.some((p) => p.low !== null);
   $("chart-words").textContent = "Solid: the estimate with the interval that may be looked at after every round. Dashed: from people's answers alone.";
   $("people").replaceChildren(found.people.length
     ? table(["person", "answers", "seconds each", "an hour", "agree with others", "cannot tell", "flags", "in hand", "training, checks, repeats"],
