@@ -7,7 +7,7 @@ import pytest
 
 from ratewise.core.draw import uniform
 from ratewise.core.estimate import EstimateOptions
-from ratewise.design.rounds import estimate_seen
+from ratewise.design.rounds import estimate_seen, score_prior
 from ratewise.lab.automatic import Trial
 from ratewise.lab.trials import Block, Population, Setting
 from ratewise.report.campaign import campaign_page
@@ -15,7 +15,7 @@ from ratewise.report.campaign import campaign_page
 from .making import holds, judged, log_of, looked_at, ran, strong_mean
 
 
-def simulated(columns, *, seed, budget, cost_ratio, features=None):
+def simulated(columns, *, seed, budget, cost_ratio, features=None, prior=None):
     """The laboratory's campaign on the same items in the same order with the same random numbers."""
     ids = np.array(columns["id"], dtype=object)
     order = np.argsort(uniform(ids, seed=f"{seed}:order"), kind="stable")
@@ -24,29 +24,37 @@ def simulated(columns, *, seed, budget, cost_ratio, features=None):
     setting = Setting(cost_ratio, (budget,), 0, "pool", 0.95, 0.1, 1)
     block = Block(Population.of(weak, strong, features=known), setting, range(1))
     block.index, block.uniform = order[None, :], uniform(ids[order], seed=seed)[None, :]
-    game = Trial(block, 0, budget)
+    game = Trial(block, 0, budget, prior=prior)
     return game, game.play(), order
 
 
+_WITH_PRIOR = '\n[learner]\nprior = "probability"'
+
+
 @pytest.mark.parametrize(
-    ("items", "budget", "cost", "mean", "seed"),
+    ("items", "budget", "cost", "mean", "seed", "learner"),
     [
-        (1500, 60, "0.05", 0.7, 7),  # the budget ends before the pool
-        (900, 45, "0.03", 0.8, 8),
-        (500, 140, "0.02", 0.7, 9),  # the pool ends before the budget: exact rounds
-        (400, 150.5, "0.01", 0.6, 10),
-        (300, 60, "0.4", 0.7, 11),  # strong ratings alone
-        (60, 80, "0.1", 0.7, 12),  # enough for everything
-        (50, 7, "0.1", 0.7, 13),  # too little to learn from
+        (1500, 60, "0.05", 0.7, 7, ""),  # the budget ends before the pool
+        (900, 45, "0.03", 0.8, 8, ""),
+        (500, 140, "0.02", 0.7, 9, ""),  # the pool ends before the budget: exact rounds
+        (400, 150.5, "0.01", 0.6, 10, ""),
+        (300, 60, "0.4", 0.7, 11, ""),  # strong ratings alone
+        (60, 80, "0.1", 0.7, 12, ""),  # enough for everything
+        (50, 7, "0.1", 0.7, 13, ""),  # too little to learn from
+        (1500, 60, "0.01", 0.9, 14, _WITH_PRIOR),
+        (700, 80.5, "0.02", 0.7, 15, _WITH_PRIOR),  # the pool ends before the budget
+        (3000, 300, "0.01", 0.9, 16, _WITH_PRIOR),  # more labels than the prior counts for
+        (900, 45, "0.03", 0.8, 8, _WITH_PRIOR),  # too dear for it
     ],
 )  # fmt: skip
-def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean, seed):
+def test_a_campaign_is_the_simulation_of_it(tmp_path, items, budget, cost, mean, seed, learner):
     """Items, draws, labels and estimate, for the pool's mean and the population's."""
     columns = judged(items, seed=seed, mean=mean, spread=0.7)
-    bought, found, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost))
+    prior = score_prior("probability", float(cost), 1.0) if learner else None
+    bought, found, order = simulated(columns, seed=seed, budget=budget, cost_ratio=float(cost), prior=prior)
     for estimand in ("pool", "population"):
         campaign = ran(
-            tmp_path / estimand, columns, seed=seed, goal=f'budget = "{budget}"', estimand=estimand,
+            tmp_path / estimand, columns, seed=seed, goal=f'budget = "{budget}"' + learner, estimand=estimand,
             raters=(("judge", cost), ("human", "1")),
         )  # fmt: skip
         history, _ = looked_at(campaign)

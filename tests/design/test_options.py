@@ -21,7 +21,7 @@ def options(rng):
     V = float(max(0.25, u.mean() * rng.choice([0.8, 1.05, 1.5, 4])))
     c, left, strong = float(rng.choice([0.001, 0.01, 0.05, 0.2])), float(rng.choice([50, 200, 1000])), 2.5
     pool, least = float(rng.choice([math.inf, 3000, 20000])), float(n) if rng.random() < 0.7 else 0.0
-    known = SimpleNamespace(variance=V, strong=np.zeros(n))
+    known = SimpleNamespace(by_prior=False, variance=V, strong=np.zeros(n))
     money = Money(strong * c, strong, strong * left, pool - n)
     return Options(known, money, None, None, n, pool, strong * (left + n * (1 + c)), least), u
 

@@ -16,6 +16,7 @@ from ratewise.design.rounds import pooled
 from ratewise.design.second_look import again_rates
 from ratewise.design.seen import Rule, Seen, times
 from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.learn.score_prior import ScorePrior
 from ratewise.store.queue import AgainRows, Units
 
 _T = TypeVar("_T")
@@ -156,12 +157,13 @@ class History:
     @classmethod
     def empty(
         cls, later_raters: int, *, columns: int | None, uncertainty: bool, middle: float, text: int = 0,
-        doubts: tuple[float | None, ...] = (), places: int = 0,
+        doubts: tuple[float | None, ...] = (), places: int = 0, prior: ScorePrior | None = None,
     ) -> "History":  # fmt: skip
         """A history without items; `columns` is the number of features, if any, `text` that of columns from texts.
 
         `doubts` has an entry for each rater between the first and the last, `None` where it tells nothing. `places` is
-        the number of columns that say where an item stands in a question.
+        the number of columns that say where an item stands in a question. `prior` is what the first rater's scores
+        usually mean.
         """
         none, known = np.empty(0), None if columns is None else np.empty((0, columns))
         texts = TextColumns.of(np.empty((0, text))) if text else None
@@ -170,7 +172,7 @@ class History:
         x = Covariates(none, known, none if uncertainty else None, texts, doubts=told, place=place)
         table = np.empty((0, later_raters))
         looked = LookedItems(x, none, table, table.astype(np.bool_), table)
-        return cls(looked, seen=Seen.of(x, none, ()) if later_raters == 1 else None, middle=middle)
+        return cls(looked, seen=Seen.of(x, none, (), prior) if later_raters == 1 else None, middle=middle)
 
     def once(self, key: Hashable, compute: Callable[[], _T]) -> _T:
         """What is computed from this history under a key: at the first call, and kept as long as the history itself."""

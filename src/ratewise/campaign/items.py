@@ -14,12 +14,14 @@ from ratewise.campaign.history import History, LookedItems
 from ratewise.campaign.learner import Refits
 from ratewise.campaign.old_labels import Start
 from ratewise.campaign.raters import doubtful, knows_nothing
-from ratewise.campaign.spec.spec import Spec
+from ratewise.campaign.spec.spec import LearnerSpec, Spec
 from ratewise.campaign.strata import Inputs
 from ratewise.core.checks import Floats
+from ratewise.design.rounds import score_prior
 from ratewise.design.teacher import Teacher
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates, TextColumns
+from ratewise.learn.score_prior import ScorePrior
 from ratewise.questions.question import Question
 from ratewise.questions.strata import Codes
 from ratewise.raters.people import PeopleSettings
@@ -157,8 +159,19 @@ def empty_history(spec: Spec, facts: Facts, terms: p.CampaignTerms) -> History:
     return History.empty(
         terms.later_raters, columns=facts.parts.widths.get("features"), uncertainty=uncertainty, middle=middle,
         text=facts.parts.widths.get("text", 0),
-        doubts=tuple(later), places=facts.parts.widths.get("place", 0),
+        doubts=tuple(later), places=facts.parts.widths.get("place", 0), prior=_prior(spec, facts, terms),
     )  # fmt: skip
+
+
+def _prior(spec: Spec, facts: Facts, terms: p.CampaignTerms) -> ScorePrior | None:
+    """What the weak rater's scores usually mean, where ratings are verdicts and there is nothing else to go by."""
+    kind = (spec.learner or LearnerSpec()).prior
+    more = facts.parts.widths.keys() & {"features", "text"} or spec.items.uncertainty is not None or spec.refits
+    known = facts.start is not None or facts.teacher is not None or facts.inputs is not None
+    more = more or known or facts.question.kind != "mean"
+    if kind == "none" or spec.scale.kind != "binary" or len(spec.raters) != 2 or terms.alone or more:
+        return None
+    return score_prior(kind, terms.weak_cost, terms.costs[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ _BINS = 100  # values of u a policy is solved for: enough to lose nothing that c
 NEAR_TIE_IN_VARIANCE = 0.005  # a simpler rule whose variance is at most this share larger is preferred
 _FLOOR_LABELS = 7.0  # the floor on rates, as a share of the mean rate, is this over the root of the labels,
 _HIGHEST_FLOOR = 0.7  # and never above this: a sure judge is acted on from the first round on
+_HIGHEST_BY_PRIOR = 0.6  # as long as a prior keeps u up where labels are few
 _SURE = 1.0  # standard errors by which another u must beat the first one to be taken
 
 
@@ -171,6 +172,10 @@ class Options:
         A label that decides which policy is taken would else decide its own weight. One confident mistake of the weak
         rater in a burn-in is enough to turn the choice, and what it is worth then depends on the choice.
         """
+        if self.known.by_prior:  # it has scores that say nothing among its lines, so there is nothing to compare
+            u = self.f_around * (1 - self.f_around)
+            only = self._option(LearnedError("claimed", float(u.mean()), bounds=self.known.bounds))
+            return only, [only] * self.known.strong.size
         constant, *others = self.candidates()
         with_all, without = self.preferred(others)
         base, solved = self._option(constant), {i: self._option(others[i]) for i in {with_all, *without.tolist()}}
@@ -223,7 +228,12 @@ class Options:
         scale, floor, items = self._solve(self._around(error))
         unseen = self._counted(error.unseen(known.unseen, known.x, known.squared))
         added = self.squared * (1.0 / np.clip(scale * np.sqrt(unseen), floor, 1.0) - 1.0)
-        variance = (self.variance + known.mean(added)) / items
+        if known.by_prior:  # which expects errors that labels have not shown
+            u = self._around(error)
+            drawn = float(np.mean(u / np.clip(scale * np.sqrt(u), floor, 1.0) - u))
+        else:
+            drawn = known.mean(added)
+        variance = (self.variance + drawn) / items
         own = self._counted(known.own_error(error))
         if self.importance is not None and self.importance.without.size == own.size:
             own = own * self.importance.without
@@ -241,7 +251,8 @@ class Options:
         values, weights = _binned(u)
         known, money = self.known, self.money
         root = np.sqrt(values)
-        low = least_root(root, weights, floor_share(known.strong.size))
+        highest = _HIGHEST_BY_PRIOR if known.by_prior else _HIGHEST_FLOOR
+        low = least_root(root, weights, floor_share(known.strong.size, highest=highest))
         root = np.maximum(root, low)
         share = float(np.dot(weights, values / root) / np.dot(weights, root)) if root[0] > 0 else 1.0
         believed = share * root**2

@@ -26,7 +26,9 @@ from ratewise.core.ratings import Mask, Ratings
 from ratewise.design.options import Money, Options
 from ratewise.design.seen import FEWEST_TO_LEARN, Importance, Learned, Phase, R_co, Rule, Seen, mass
 from ratewise.learn.covariates import Covariates
-from ratewise.learn.rating_model import cluster_fitted_rating, rating_bounds
+from ratewise.learn.error_model import LearnedError
+from ratewise.learn.rating_model import RatingModel, cluster_fitted_rating, rating_bounds
+from ratewise.learn.score_prior import PRIORS, ScoreKind, ScorePrior
 
 FEWEST_LABELS = 8  # a budget for fewer buys strong ratings alone: there is nothing to learn from them
 ROUNDING = 1e-10  # of a price: what adding up may be off by
@@ -42,6 +44,10 @@ _UNPROVEN = 0.4  # share of V that rests on no label, above which nothing is kno
 _FEW = 40  # labels: fewer are sure of nothing
 _SURE = 2.0  # standard errors by which the weak rater must be seen to be not worth its price, to be given up at once
 _LAST_ROUND = 1.3  # a round that would leave less than this many times what there is takes all
+_FIRST_LABELS = 10  # by a prior: enough to tell a judge whose scores mean nothing from most that mean something
+_FIRST_RATE = 0.1  # of the items that these are drawn from,
+_AT_RISK = 0.02  # whose weak ratings cost at most this share of the money
+_CHEAP = 0.02  # of a strong rating: the price of a weak one up to which rates go by a prior
 _NEAR_THE_END = 0.85  # a plan for more of the pool than this looks at all of it: chance may need more items
 
 
@@ -73,7 +79,8 @@ def next_round(
 ) -> NextRound[Rule] | None:
     """The next round; `None` where the money or the pool is used up.
 
-    It starts with labels paid from the budget (few of them with a teacher), unless the budget is too small to learn
+    With a prior of what scores mean, rates differ from the first item on. Else it starts with labels paid from the
+    budget (few of them with a teacher), unless the budget is too small to learn
     from or large enough to rate the whole pool. Once strong ratings are bought without weak ones it stays with that:
     items without a weak rating cannot be pooled with others. Of `closed`, `most` and `importance`, see `plan_round`.
     """
@@ -86,6 +93,8 @@ def next_round(
     if alone and not seen.by_features:
         return strong_alone(money)
     labels = int(np.count_nonzero(seen.labelled))
+    if not seen.items and teacher is None and (first := first_by_prior(seen, money)) is not None:
+        return first
     if labels == 0 or (labels < FEWEST_TO_LEARN and teacher is None):
         enough = money.left >= money.strong_cost * money.pool_left  # for everything, also where it is free
         return strong_alone(money) if enough else start(money, money.left / money.both, teacher)
@@ -103,6 +112,30 @@ def start(money: Money, labels: float, teacher: Learned | None = None) -> NextRo
     count = start_labels(labels, money.pool_left) if teacher is None else FEWEST_LABELS
     count = int(min(count, money.pool_left))
     return NextRound("base", None, count * money.both, count)
+
+
+def first_by_prior(seen: Seen, money: Money) -> NextRound[Rule] | None:
+    """The first ten labels, at rates that go by what scores usually mean; `None` without a prior, or for few items."""
+    prior, strong_cost = seen.by_prior, money.strong_cost
+    enough = money.left >= strong_cost * money.pool_left  # for everything: nothing is left to estimate
+    if prior is None or enough or money.left < 2 * _FIRST_LABELS * money.both:
+        return None
+    affordable = _AT_RISK * money.left / money.weak_cost if money.weak_cost > 0 else math.inf
+    items = int(min(_FIRST_LABELS / _FIRST_RATE, affordable, money.pool_left / 2))
+    if items < 2 * _FIRST_LABELS:
+        return None
+    model = RatingModel.by_score(prior.posterior(np.empty(0), np.empty(0), np.empty(0)).curve)
+    rule = Rule(model, LearnedError("claimed", 0.0), 1.0, 0.0, 0.0, float(items))
+    return NextRound("active", rule, items * money.weak_cost + _FIRST_LABELS * strong_cost, items)
+
+
+def score_prior(kind: ScoreKind, weak_cost: float, strong_cost: float) -> ScorePrior | None:
+    """What scores of this kind usually mean; `None` where weak ratings are not cheap.
+
+    Once rates differ, strong ratings alone are no option any more: if scores say nothing, every label costs a weak
+    rating more.
+    """
+    return None if weak_cost > _CHEAP * strong_cost else PRIORS[kind]
 
 
 def strong_alone(money: Money) -> NextRound[Rule]:

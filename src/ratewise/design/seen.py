@@ -18,10 +18,12 @@ from ratewise.core.result import JsonRecord
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates
 from ratewise.learn.error_model import LearnedError
-from ratewise.learn.rating_model import Basis, RatingModel, fit_rating, rating_bounds
+from ratewise.learn.rating_model import Basis, RatingModel, fit_rating, is_binary, rating_bounds
 from ratewise.learn.ridge import TextFactor
+from ratewise.learn.score_prior import ScorePrior
 
 FEWEST_TO_LEARN = 2
+ENOUGH_LABELS = 200  # to go by labels alone, without what scores usually mean
 LEAST_RATE = 1e-6  # of π̄; below it an item cannot be told from one that was never to be drawn
 _PRIOR_LABELS = 4.0  # of a useless weak rater, that plans count besides those seen
 
@@ -148,11 +150,14 @@ class Seen:
     phases: tuple[Phase[Rule], ...]
     mass: Floats  # Σ T_j π_j of every item
     given: Floats | None = None  # chance of a label apart from the phases, by an independent draw
+    prior: ScorePrior | None = None  # what scores usually mean; it counts while labels are few
 
     @classmethod
-    def of(cls, x: Covariates, strong: Floats, phases: tuple[Phase[Rule], ...]) -> "Seen":
+    def of(
+        cls, x: Covariates, strong: Floats, phases: tuple[Phase[Rule], ...], prior: ScorePrior | None = None
+    ) -> "Seen":
         """The items seen, with the rates that the phases' rules give."""
-        return cls(x, strong, phases, mass(phases, x))
+        return cls(x, strong, phases, mass(phases, x), prior=prior)
 
     @property
     def labelled(self) -> Mask:
@@ -174,6 +179,12 @@ class Seen:
         """Whether weak ratings were given up, and nothing stands in for them."""
         return bool(self.phases) and self.phases[-1].rule is None and not self.phases[-1].weak
 
+    @property
+    def by_prior(self) -> ScorePrior | None:
+        """The prior while it counts: few labels, all within its scale."""
+        h = self.strong[self.labelled]
+        return self.prior if h.size < ENOUGH_LABELS and bool(np.all((h >= 0) & (h <= 1))) else None
+
     @cached_property
     def learned(self) -> "Learned":
         """What the labels teach."""
@@ -189,7 +200,7 @@ class Seen:
 
     @cached_property
     def _features_alone(self) -> "Seen":
-        alone = replace(self, x=self.x.without_weak())
+        alone = replace(self, x=self.x.without_weak(), prior=None)
         if self.x.text is not None:
             alone.__dict__["text_factor"] = self.text_factor
         return alone
@@ -233,7 +244,7 @@ class Seen:
         earned = np.concatenate([self.mass + phase.items * earlier, before + phase.items * now])
         labels, phases = np.concatenate([self.strong, strong]), (*self.phases, phase)
         chances = given if self.given is None or given is None else np.concatenate([self.given, given])
-        return Seen(old.x.joined(x), labels, phases, earned, chances)
+        return Seen(old.x.joined(x), labels, phases, earned, chances, old.prior)
 
 
 def mass(phases: Sequence[Phase[Any]], x: Covariates, *said: Floats, levels: tuple[int, ...] = ()) -> Floats:
@@ -259,6 +270,12 @@ class Learned:
     variance: float  # V
     bounds: tuple[float, float]
     binary: bool
+    level: Floats | None = None  # by a prior: u with each label over u without it; None: by labels alone
+
+    @property
+    def by_prior(self) -> bool:
+        """Whether labels are so few that what scores usually mean counts, too."""
+        return self.level is not None
 
     @property
     def residual(self) -> Floats:
@@ -271,8 +288,10 @@ class Learned:
 
         Labels that show no error are no proof that there is none, the less so the fewer they are. V counts a label at
         either end of the scale; as far as it rests on these, f is taken to miss them as well. Else labels that all
-        agree would make any f look perfect.
+        agree would make any f look perfect. With a prior, which knows of errors not seen: f(1 − f).
         """
+        if self.by_prior:
+            return self.unseen * (1 - self.unseen)
         low, high = _ends(self.bounds)
         missed = self.mean((self.unseen - low) ** 2 + (self.unseen - high) ** 2)
         return self.residual**2 + (_PRIOR_LABELS * self.variance + self.unproven**2 * missed) / self.strong.size
@@ -296,6 +315,8 @@ class Learned:
     def own_error(self, error: LearnedError) -> Floats:
         """u of each label for its own weight: without a large residual a fitted u is lower everywhere."""
         own = error.own(self.unseen, self.x)
+        if self.level is not None:
+            return own * self.level
         if error.kind != "fitted":
             return own
         return np.asarray(own * self.mean(self.squared) / self.means_without(self.squared))
@@ -303,14 +324,28 @@ class Learned:
 
 def _fitted(seen: Seen) -> Learned:
     """f fitted to the labels, each weighted by 1/π̄."""
-    use = seen.labelled
+    use, prior = seen.labelled, seen.by_prior
     h = seen.strong[use]
+    if prior is not None:
+        return _by_prior(seen, prior)
     if h.size < FEWEST_TO_LEARN:
         raise InputError(f"auto needs two strong ratings to learn from; there are {h.size}")
     x, weights = seen.x.rows(use), 1.0 / seen.rates()[use]
     bounds, binary = rating_bounds(h)
     model, unseen = fit_rating(Basis.of(seen.x), x, h, weights, bounds=bounds, factor=seen.text_factor)
     return Learned(x, h, weights, model, unseen, _variance(h, weights, bounds), bounds, binary)
+
+
+def _by_prior(seen: Seen, prior: ScorePrior) -> Learned:
+    """f and u by few labels and what scores usually mean; V is that of 0/1 ratings with f's mean over all items."""
+    use = seen.labelled
+    x, h, bounds = seen.x.rows(use), seen.strong[use], (0.0, 1.0)
+    found = prior.posterior(x.weak, h, seen.x.weak)
+    model = RatingModel.by_score(found.curve)
+    mean = float(model.predict(seen.x).mean())
+    return Learned(
+        x, h, 1.0 / seen.rates()[use], model, found.unseen, mean * (1 - mean), bounds, is_binary(h), found.level
+    )
 
 
 def _variance(h: Floats, weights: Floats, bounds: tuple[float, float]) -> float:

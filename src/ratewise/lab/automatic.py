@@ -11,6 +11,7 @@ from ratewise.design.rounds import NextRound, RoundDraw, draw_exact_round, draw_
 from ratewise.design.seen import Learned, Phase, Rule, Seen
 from ratewise.lab.trials import RATING_BOUNDS, Block, Index, MethodOutcome, Population
 from ratewise.learn.covariates import Covariates
+from ratewise.learn.score_prior import ScorePrior
 
 _STRONG_COST = 1.0
 
@@ -22,13 +23,17 @@ class Trial:
     """
 
     def __init__(
-        self, block: Block, trial: int, budget: float, teacher: Learned | None = None, start: Learned | None = None
-    ) -> None:
-        """`trial` is a row of the block; a `teacher` has models of another table, `start` those of the burn-in."""
+        self, block: Block, trial: int, budget: float, teacher: Learned | None = None, start: Learned | None = None,
+        prior: ScorePrior | None = None,
+    ) -> None:  # fmt: skip
+        """`trial` is a row of the block; a `teacher` has models of another table, `start` those of the burn-in.
+
+        `prior` is what scores usually mean.
+        """
         self.block, self.trial, self.budget, self.teacher, self.start = block, trial, budget, teacher, start
         rows = block.burn_in[trial] if block.setting.burn_in else np.empty(0, dtype=np.intp)
         phases: tuple[Phase[Rule], ...] = (Phase(rows.size),) if rows.size else ()
-        self.seen = Seen.of(self._covariates(rows), block.population.strong[rows], phases)
+        self.seen = Seen.of(self._covariates(rows), block.population.strong[rows], phases, prior)
         self.position, self.spent = 0, 0.0
 
     @property
@@ -45,7 +50,8 @@ class Trial:
     def _decide(self) -> NextRound[Rule] | None:
         left = float(self.block.index.shape[1] - self.position) if self.block.ends else float("inf")
         money = Money(self.block.setting.cost_ratio, _STRONG_COST, self.budget - self.spent, left)
-        return next_round(self.seen, money, learned=self.start if self.position == 0 else None, teacher=self.teacher)
+        learned = self.start if self.position == 0 and self.seen.by_prior is None else None
+        return next_round(self.seen, money, learned=learned, teacher=self.teacher)
 
     def _covariates(self, rows: Index) -> Covariates:
         return self.block.population.covariates.rows(rows)

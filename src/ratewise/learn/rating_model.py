@@ -20,6 +20,7 @@ from ratewise.core.clusters import Codes, cluster_folds
 from ratewise.core.result import JsonRecord, fields_in_json, record_of
 from ratewise.learn.covariates import Covariates, RefitColumns
 from ratewise.learn.ridge import PENALTIES, GroupFit, Line, TextFactor, fit_groups, ridge_path
+from ratewise.learn.score_prior import along
 
 _BENDS = (0.1, 0.3, 0.5, 0.7)  # quantiles of the weak rating at which the curve may turn
 _BEND_SIZE = 0.25  # bends are penalised sixteen times as much as the straight line
@@ -122,6 +123,14 @@ class RatingModel(JsonRecord):
     bounds: tuple[float, float]
     text: Floats | None = None  # coefficients of the columns made from texts; None: they say nothing
     penalty: int = field(default=0, repr=False)
+    curve: Floats | None = None  # f by the score alone, with a prior (`score_prior.py`), in the place of all else
+
+    @classmethod
+    def by_score(cls, curve: Floats) -> "RatingModel":
+        """The model of few labels and a prior."""
+        nothing = np.zeros(1)
+        basis = Basis(np.empty(0), False, Standard(nothing, nothing))
+        return cls(basis, Line(nothing, 0.0, nothing), False, (0.0, 1.0), curve=curve)
 
     def to_dict(self) -> dict[str, Any]:
         """With the columns of the basis among its own."""
@@ -133,6 +142,8 @@ class RatingModel(JsonRecord):
         return record_of(cls, {**data, "basis": data})
 
     def predict(self, x: Covariates) -> Floats:
+        if self.curve is not None:
+            return along(self.curve, x.weak)
         line = self.line
         said = 0.0 if self.text is None or x.text is None else x.text.times(self.text)
         if not self.from_weak:

@@ -1,8 +1,9 @@
 """What the tables of a campaign must be together, when each key is right for itself."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from ratewise.campaign.spec.spec import QuestionSpec, Spec
+from ratewise.campaign.spec.spec import LearnerSpec, QuestionSpec, Spec
 from ratewise.campaign.spec.toml import Place
 from ratewise.errors import InputError
 from ratewise.raters.column import ColumnSettings
@@ -72,17 +73,22 @@ def _inputs(spec: Spec) -> Misfits:
 
 
 def _learner(spec: Spec) -> Misfits:
-    """There are texts to learn from, and an embedding model, and nothing else, is named."""
+    """There are texts to learn from, unless only a prior is named; and an embedding model, and nothing else, is."""
     learner = spec.learner
     if learner is None:
         return
-    if not spec.items.text:
+    only_prior = "prior" in learner.model_fields_set and _but_prior(learner) == _but_prior(LearnerSpec())
+    if not spec.items.text and not only_prior:
         yield ("learner",), 'needs texts to learn from; write text = ["question", "answer"] under [items]'
     if learner.kind == "embeddings" and learner.model is None:
         yield ("learner", "kind"), 'needs a model; write model = "path/to/model" below it'
     for name in ("model", "base_url", "key_env", "token_price"):
         if getattr(learner, name) is not None and learner.kind != "embeddings":
             yield ("learner", name), 'is for kind = "embeddings"; remove it, or change the kind'
+
+
+def _but_prior(learner: LearnerSpec) -> dict[str, Any]:
+    return learner.model_dump(exclude={"prior"})
 
 
 def _learned(spec: Spec) -> Misfits:

@@ -35,6 +35,7 @@ from ratewise.raters.scale import Kind as ScaleKind
 from ratewise.tables.words import meaning_of
 
 LARGEST_SEED = 2**63 - 1
+PriorKind = Literal["probability", "confidence", "votes", "similarity", "none"]  # kinds of scores
 Refitting = Literal["each round"]  # when a model is trained on the campaign's own labels
 Unanswered = Literal["keep open", "give up"]  # questions, when the deadline has passed
 CampaignMethod = Literal["auto", "base"]
@@ -84,7 +85,7 @@ class ItemsSpec(TomlTable):
 
 
 class LearnerSpec(TomlTable):
-    """[learner]: how the texts of [items] become numbers to learn from."""
+    """[learner]: how the texts of [items] become numbers to learn from, and what scores mean before any label."""
 
     kind: LearnerKind = key("words")
     model: Text | None = key(None, must_be="the path or name of an embedding model, as text")
@@ -92,6 +93,7 @@ class LearnerSpec(TomlTable):
     key_env: Text | None = key(None, must_be="the name of an environment variable, as text")
     token_price: Price | None = key(None, must_be=PRICE)  # of a million tokens
     refit: Refitting | None = key(None)  # train on the labels of closed rounds
+    prior: PriorKind = key("none")  # what the weak rater's scores are: what these mean counts while labels are few
     init: Text | None = key(None, must_be="the path or name of a model to start training from, as text")
 
     @property
