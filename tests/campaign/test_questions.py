@@ -312,3 +312,51 @@ def test_verify_finds_what_was_changed(ended, kind, change, how, tmp_path):
     if how != "plain":
         forge(campaign)
     assert campaign.verify().differences
+
+
+# What works for the mean works for each
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_money_goes_on_where_it_ended(ended, kind, tmp_path):
+    shutil.copytree(ended(kind).spec.folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "c.toml"
+    path.write_text(path.read_text().replace('budget = "150"', 'budget = "220"'))
+    campaign = Campaign.open(path)
+    campaign.run()
+    assert holds(campaign).labels > ended(kind).status().labels + 50
+    campaign.export(tmp_path / "out.csv")
+    assert ONE_SHOT[kind](str(tmp_path / "out.csv")).to_dict() == campaign.answers().result.to_dict()
+
+
+@pytest.mark.parametrize("drawn", ["at random", "chance"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_that_are_there_count(kind, drawn, tmp_path):
+    columns, question, more = table_of(kind)
+    known = np.random.default_rng(5).random(len(columns["human"])) < 0.1
+    columns["before"] = [x if here else "" for x, here in zip(columns["human"], known, strict=True)]
+    columns["chance"] = [0.1] * known.size
+    path = write(tmp_path, columns, goal='budget = "80"', raters=(("judge", "0.01"), ("human", "1")), **more)
+    start = f'[start]\nlabels = "before"\ndrawn = "{drawn}"\n'
+    path.write_text(path.read_text().replace("[goal]", f"[question]\n{question}\n{start}[goal]"))
+    campaign = Campaign.open(path)
+    campaign.run()
+    holds(campaign)
+    answers = campaign.answers()
+    assert answers.answers[0].value is not None
+    campaign.export(tmp_path / "out.csv")
+    assert ONE_SHOT[kind](str(tmp_path / "out.csv")).to_dict() == answers.result.to_dict()
+
+
+def test_slices_of_a_chain_of_three(tmp_path):
+    columns, question, _ = table_of("slices")
+    rng = np.random.default_rng(6)
+    columns["expert"] = np.clip(np.array(columns["human"]) * 0.7 + 0.15 + 0.1 * rng.normal(size=600), 0, 1).round(3)
+    raters = (("judge", "0.01"), ("expert", "0.1"), ("human", "1"))
+    path = write(tmp_path, columns, goal='budget = "120"', raters=raters)
+    path.write_text(path.read_text().replace("[goal]", f"[question]\n{question}\n[goal]"))
+    campaign = Campaign.open(path)
+    campaign.run()
+    holds(campaign)
+    campaign.export(tmp_path / "out.csv")
+    assert ONE_SHOT["slices"](str(tmp_path / "out.csv")).to_dict() == campaign.answers().result.to_dict()

@@ -74,7 +74,7 @@ def _change_goal(spec: Spec, store: Store, old: Spec) -> None:
     store.set_meta("goal changed", "after looking")
     store.set_meta("ended", None)
     if old.goal.budget != spec.goal.budget:
-        if (warning := warning_of(spec, store, before)) is not None:
+        if not spec.asks and (warning := warning_of(spec, store, before)) is not None:  # which is about the mean
             warnings.warn(warning, RatewiseWarning, stacklevel=2)
         prices = json.loads(store.meta("prices") or "[0]")
         warn_of_budget(store, pays_for_all(spec, int(store.meta("items") or 0), float(prices[-1])))
