@@ -614,8 +614,9 @@ def on_scale(interval: Interval, bounds: Interval) -> Interval:
 def fitted_note(data: Ratings, kind: str, how: EstimateOptions) -> tuple[str, ...]:
     """The note on coefficients that are fitted on few labels and then used on the same (METHODS section 5)."""
     uneven = how.method == "regression" and np.ptp(data.rates[:, -1]) > 0  # where a few labels lead the fit
-    enough = data.labels >= (MANY_LABELS if uneven else _FEWEST_TO_FIT)
-    if how.method not in ("power-tuned", "regression") or kind not in _PLAIN_KINDS or enough:
+    enough = data.labels >= (MANY_LABELS if uneven and kind != "score" else _FEWEST_TO_FIT)
+    kinds = (*_PLAIN_KINDS, "score") if uneven else _PLAIN_KINDS
+    if how.method not in ("power-tuned", "regression") or kind not in kinds or enough:
         return ()
     return (
         f"{FITTED} {how.method!r} are fitted on the {data.labels} labels that they are used on, which are few: the "
