@@ -12,7 +12,7 @@ from ratewise.core.checks import Floats
 from ratewise.core.formulas import WrongPolicy, cost_of_wrong_policy
 from ratewise.core.policy import optimal_policy
 from ratewise.learn.error_model import DEFAULT_FLOOR_SHARE
-from ratewise.report.pictures import INK, QUIET, grid, legend_below, save
+from ratewise.report.pictures import INK, QUIET, grid, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,23 +99,24 @@ def ratio(world: World, belief: Belief, x: float, *, floor: bool) -> float:
 
 
 def picture() -> None:
-    """Three panels, one for each kind of mistake."""
+    """Three panels, one for each kind of mistake; names stand where lines are apart."""
     made, axes = grid(1, 3, width=3.5, height=3.3)
     for ax, (title, label, belief, steps) in zip(axes[0], KINDS, strict=True):
         for world in WORLDS:
             for floor in (False, True):
                 y = [ratio(world, belief, x, floor=floor) for x in steps]
-                name = world.name if not floor else None
-                ax.plot(steps, y, color=world.colour, linestyle="--" if floor else "-", label=name, linewidth=1.6)
+                ax.plot(steps, y, color=world.colour, linestyle="--" if floor else "-", linewidth=1.6)
             uniform = cost(world, shrunk, 1.0, floor=False).ratio
             ax.axhline(uniform, color=world.colour, linestyle=":", linewidth=0.9, alpha=0.8)
         ax.set_title(title, loc="left", fontsize=10, color=INK)
         ax.set_xlabel(label, fontsize=9, color=INK)
         _scales(ax, belief)
     axes[0][0].set_ylabel("squared error, of the best policy's", fontsize=9, color=INK)
-    for style, name in (("-", "no floor"), ("--", "default floor"), (":", "one rate for all")):
-        axes[0][0].plot([], [], color=QUIET, linestyle=style, label=name)
-    legend_below(made, axes[0][0])
+    _, worlds, styles = axes[0]
+    for world, at in zip(WORLDS, ((0.5, 1.05), (0.33, 1.3), (0.02, 2.05)), strict=True):
+        worlds.annotate(world.name, at, color=world.colour, fontsize=8, va="center")
+    for name, at in (("no floor", (3e3, 11)), ("default floor", (3e4, 2.05)), ("one rate for all", (1.5, 2.95))):
+        styles.annotate(name, at, color=INK, fontsize=8, va="center")
     save(made, FOLDER / "pictures" / "wrong-policy.svg")
 
 

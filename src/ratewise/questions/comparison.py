@@ -598,7 +598,7 @@ class Comparison(Result):
         if self.paired:
             d, times = self.difference, self.pairing
             rests = f"Rests on {d.labels:,} items with both strong ratings, of {d.items:,}"
-            if times is not None:
+            if times is not None and times >= _WORTH_SAYING:
                 many = f"{times:.1f}" if times < _MANY_TIMES else f"more than {_MANY_TIMES}"
                 rests += f"; two separate samples would need {many} times as many"
         else:
@@ -610,6 +610,7 @@ class Comparison(Result):
 
 
 _MANY_TIMES = 100  # beyond it the figure says only that the two systems hardly ever differ
+_WORTH_SAYING = 1.05  # times as many: less is no gain of pairs
 
 
 Verdict = Literal["better", "worse", "undecided"]

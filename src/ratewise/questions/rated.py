@@ -842,7 +842,7 @@ def reported(
     table: Table, terms: ExportTerms, *, level: float | None, estimand: Estimand | None
 ) -> tuple[Estimate, Pooled]:
     """A campaign's estimate from its export, as it reports it or of the estimand that is asked for instead."""
-    note = f"computed as campaign {terms.campaign!r} reports it: its own prediction, pooled rates and level"
+    note = f"computed as campaign {terms.campaign!r} reports it, with what it learned and the level of its interval"
     if estimand not in (None, terms.estimand):
         note += f"; the campaign itself asks for the mean of the {terms.estimand}"
         size = TablePool.of(table, table.rows).size if estimand == "pool" else None

@@ -388,7 +388,7 @@ def _each_level(
     shared = clusters is not None and len(set(zip(clusters, groups, strict=True))) > len(set(clusters))
     each = 1 - (1 - level) / count if shared else level ** (1 / count)
     why = "Bonferroni, because some clusters are in several slices" if shared else "Šidák"
-    return each, (f"all {count} intervals hold at once with {level:.0%}: each has {each:.2%} ({why})",)
+    return each, (f"each of the {count} intervals has a level of {each:.2%}, so that all hold at once ({why})",)
 
 
 def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, ...]]:
@@ -407,8 +407,8 @@ def _shrunk(found: list[Slice], level: float) -> tuple[list[Slice], tuple[str, .
         shrunk = [replace(s, interval=(max(s.interval[0], ends[0]), min(s.interval[1], ends[1]))) for s in shrunk]
     by_name = {one.name: s for one, s in zip(use, shrunk, strict=True)}
     note = (
-        f"shrunk toward {mean:.4f}; slices differ by a standard deviation of about {between:.4f} beyond chance; the "
-        "intervals hold on average over slices, the unshrunk values stand beside"
+        f"shrunk toward {mean:.4f}; slices differ by a standard deviation of about {between:.4f} beyond chance; "
+        "intervals hold on average over slices, and the values before are told as well"
     )
     return [replace(one, shrunk=by_name.get(one.name)) for one in found], (note,)
 

@@ -110,7 +110,7 @@ def _how(found: Estimate) -> list[Part]:
     }  # fmt: skip
     way = next((text for name, text in ways.items() if name in found.method), found.method)
     pool = "these items themselves" if found.estimand == "pool" else "the population that these items were drawn from"
-    return [Sentence(f"It is the mean of {pool}, from {way} ({found.method}, {found.interval_kind} interval).")]
+    return [Sentence(f"It is the mean of {pool}, from {way}.")]
 
 
 def _picture(e: Estimate, told: Callable[[float], str], mark: tuple[float, str] | None = None) -> Picture:
@@ -141,7 +141,7 @@ def _forest(
             continue
         low, high = e.interval or (None, None)
         drawn = bar(e.value, low, high, ends, width=_BAR, zero=zero)
-        shown = "none" if low is None or high is None else f"{told(low)} to {told(high)}"
+        shown = "none" if low is None or high is None else f"{told(low).removesuffix(' points')} to {told(high)}"
         table.add(name, f"{e.labels:,}", told(e.value), drawn, shown, style=style)  # type: ignore[arg-type]
     return table
 

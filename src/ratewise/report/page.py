@@ -53,7 +53,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); font-size: .9rem; 
   td.text dl { grid-template-columns: 1fr; } td.text dd { margin-bottom: .3rem; }
   .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; width: 100%;
   }
-  .stacked tr { padding: .5rem 0; } .stacked td:first-child { font-weight: 600; }
+  .stacked tr { padding: .5rem 0; } .stacked td:empty { display: none; } .stacked td:first-child { font-weight: 600; }
   .stacked td { display: flex; justify-content: space-between; gap: 1rem;
   padding: .1rem 0; text-align: right !important; } .stacked td::before { content: attr(data-title);
   color: var(--quiet); text-align: left; }

@@ -294,12 +294,6 @@ def named_at_the_end(ax: "Axes") -> None:
         )  # fmt: skip
 
 
-def legend_below(picture: "Figure", ax: "Axes") -> None:
-    """One legend for all panels, where it hides no curve."""
-    lines, names = ax.get_legend_handles_labels()
-    picture.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=8)
-
-
 def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str, aside: float) -> None:
     """A line with an interval at each budget; these stand some points aside, so that none hides another."""
     from matplotlib.transforms import ScaledTranslation
