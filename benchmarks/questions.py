@@ -29,7 +29,7 @@ from ratewise.campaign.estimates import Look, final_answers, final_estimate
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
 from ratewise.core.checks import Floats
 from ratewise.core.ratings import Ratings
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.questions.rated import ExportTerms, Pooled
 from ratewise.tables import read_table
 
@@ -38,7 +38,7 @@ PRICES = (Decimal("0.001"), Decimal(1))
 MARGIN = 0.02  # of a near tie
 _NEWEST = 1.02  # steps towards as narrow an interval
 
-World = tuple[Question, Floats | None, Floats, Floats, Any]
+World = tuple[CampaignQuestion, Floats | None, Floats, Floats, Any]
 """A question, where items stand, weak and strong ratings, and what is drawn together (None: every item alone)."""
 
 
@@ -49,7 +49,7 @@ def slices_world(rng: np.random.Generator, items: int = 3000) -> World:
     """Five slices of very different sizes, and a calibrated judge."""
     topic = rng.choice(5, items, p=[0.45, 0.25, 0.15, 0.1, 0.05])
     p = rng.beta(*np.array([[6, 2], [5, 2], [4, 2], [4, 3], [3, 2]])[topic].T)
-    question = Question.of("slices", ("by",), read_table({"by": np.array(list("abcde"))[topic]}))
+    question = CampaignQuestion.of("slices", ("by",), read_table({"by": np.array(list("abcde"))[topic]}))
     return question, topic[:, None].astype(float), p, (rng.random(items) < p) * 1.0, None
 
 
@@ -80,7 +80,7 @@ def systems_table(first: str, second: str) -> World:
 
 def _systems(names: tuple[str, str], columns: list[tuple[Floats, Floats]]) -> World:
     items = columns[0][0].size
-    question = Question("compare", ("system",), names, (items, items), names[1])
+    question = CampaignQuestion("compare", ("system",), names, (items, items), names[1])
     weak, strong = (np.column_stack([one[k] for one in columns]).ravel() for k in (0, 1))
     prompts = np.repeat(np.arange(items), 2)
     return question, np.tile([0.0, 1.0], items)[:, None], weak, strong, prompts
@@ -99,7 +99,7 @@ def board_world(rng: np.random.Generator, spread: float = 1.2, models: int = 8, 
     vote = np.where(u < 0.9 * p, 1.0, np.where(u < 0.9 * p + 0.1, 0.5, 0.0))
     names = [f"m{k}" for k in range(models)]
     table = read_table({"model_a": np.array(names)[a], "model_b": np.array(names)[b]})
-    question = Question.of("leaderboard", ("model_a", "model_b"), table)
+    question = CampaignQuestion.of("leaderboard", ("model_a", "model_b"), table)
     return question, question.place(table), 1 / (1 + np.exp(-said)), vote, None
 
 

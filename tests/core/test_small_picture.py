@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from ratewise.core.chart import Line, Span, lines_picture, spans_picture, ticks_of
+from ratewise.core.chart import ChartLine, Span, lines_picture, spans_picture, ticks_of
 from ratewise.questions.estimation import estimate_mean
 
 
@@ -22,7 +22,7 @@ def test_spans_stand_on_one_scale_and_say_what_they_are():
 
 
 def test_a_band_narrows_to_the_right():
-    line = Line("estimate", [(10.0, 0.5, 0.1, 0.9), (40.0, 0.6, 0.5, 0.7)], band=True)
+    line = ChartLine("estimate", [(10.0, 0.5, 0.1, 0.9), (40.0, 0.6, 0.5, 0.7)], band=True)
     root = ET.fromstring(lines_picture([line], "w", x_name="money", y_name="mean"))
     dots = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in root.iter("circle")]
     assert dots[0][0] < dots[1][0]
@@ -31,7 +31,7 @@ def test_a_band_narrows_to_the_right():
 
 def test_where_there_is_nothing_there_is_no_picture():
     assert spans_picture([Span("x", math.nan, 0.0, 1.0)], "w") == ""
-    assert lines_picture([Line("x", [])], "w", x_name="a", y_name="b") == ""
+    assert lines_picture([ChartLine("x", [])], "w", x_name="a", y_name="b") == ""
     ET.fromstring(spans_picture([Span("x", 1.0, 1.0, 1.0)], "w"))
 
 

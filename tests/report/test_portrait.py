@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ratewise.campaign import findings as numbers
-from ratewise.core.chart import Line, lines_picture
+from ratewise.core.chart import ChartLine, lines_picture
 from ratewise.report import words
 from ratewise.report.campaign import snapshot_markdown, snapshot_page
 from ratewise.store import schema
@@ -63,7 +63,7 @@ def test_the_page_has_every_section_and_says_each_picture_in_words(now):
 def test_the_interval_of_a_single_round_is_seen():
     """As a stroke; those of several are a band."""
     one, more = [(10.0, 0.5, 0.2, 0.8)], [(10.0, 0.5, 0.2, 0.8), (20.0, 0.5, 0.3, 0.7)]
-    drawn = [lines_picture([Line("", points, band=True)], "", x_name="x", y_name="y") for points in (one, more)]
+    drawn = [lines_picture([ChartLine("", points, band=True)], "", x_name="x", y_name="y") for points in (one, more)]
     assert ["fill-opacity" in svg for svg in drawn] == [False, True]
     x, low, high = re.search(r"<path d='M([\d.]+) ([\d.]+)V([\d.]+)'", drawn[0]).groups()
     assert float(low) > float(high)  # pixels count downwards

@@ -14,7 +14,7 @@ import pytest
 from ratewise.campaign.answers import Goals
 from ratewise.campaign.estimates import Look, final_answers, level_of_look
 from ratewise.campaign.rehearsal import Rehearsal, RehearsalPool
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.tables import read_table
 
 from ..bounds import FALSE_ALARM, most, so_many
@@ -29,7 +29,7 @@ def slices(trial, items=500):
     topic = rng.choice(4, items, p=[0.5, 0.25, 0.15, 0.1])
     p = rng.beta(np.array([6, 4, 4, 3])[topic], 2)
     human = (rng.random(items) < p) * 1.0
-    question = Question.of("slices", ("by",), read_table({"by": np.array(list("abcd"))[topic]}))
+    question = CampaignQuestion.of("slices", ("by",), read_table({"by": np.array(list("abcd"))[topic]}))
     pool = RehearsalPool.of(p, human, prices=PRICES, question=question, place=topic[:, None].astype(float), seed=trial)
     return pool, {name: human[topic == k].mean() for k, name in enumerate("abcd")}
 
@@ -41,7 +41,7 @@ def systems(trial, gap, prompts=300):
     z = np.column_stack([hard + 0.7 + gap, hard + 0.7]) + 0.6 * rng.normal(size=(prompts, 2))
     p = 1 / (1 + np.exp(-z))
     human = (rng.random((prompts, 2)) < p) * 1.0
-    question = Question("compare", ("system",), ("new", "old"), (prompts, prompts), "old")
+    question = CampaignQuestion("compare", ("system",), ("new", "old"), (prompts, prompts), "old")
     place = np.tile([0.0, 1.0], prompts)[:, None]
     pool = RehearsalPool.of(p.ravel(), human.ravel(), prices=PRICES, question=question, place=place)
     together = np.repeat(np.arange(prompts), 2)

@@ -19,7 +19,7 @@ from ratewise.design.seen import FEWEST_TO_LEARN, Importance
 from ratewise.questions.comparison import Comparison, ManyComparisons
 from ratewise.questions.leaderboard import Leaderboard
 from ratewise.questions.quantiles import Quantiles
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.questions.slices import Slices
 
 Decide = float | str | None
@@ -45,7 +45,7 @@ class Goals:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(Result):
+class NamedAnswer(Result):
     """One answer with its interval; `reached` and `decided` are None where there is no such goal."""
 
     name: str
@@ -66,10 +66,10 @@ class Answer(Result):
 class Answers(Result):
     """All answers of a question, and the result that they are taken from, as a command on the export gives it."""
 
-    question: Question
+    question: CampaignQuestion
     goals: Goals
     result: Result
-    answers: tuple[Answer, ...]
+    answers: tuple[NamedAnswer, ...]
     level: float
 
     @property
@@ -129,7 +129,7 @@ def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
 
 
-def _told(one: Answer) -> str:
+def _told(one: NamedAnswer) -> str:
     if one.value is None:
         return "no estimate yet"
     return f"{one.value:.4f}" + ("" if one.low is None else f" ({one.low:.4f} to {one.high:.4f})")
@@ -146,7 +146,7 @@ def _of_board(board: Leaderboard) -> str:
     return f"{first.name} has the highest rating; {', '.join(tied)} cannot be told apart from the first place."
 
 
-def answers_of(question: Question, goals: Goals, result: Result, level: float) -> Answers:
+def answers_of(question: CampaignQuestion, goals: Goals, result: Result, level: float) -> Answers:
     """The answers that a result gives, each with what it was to reach."""
     wished, found = dict(goals.within), []
     for one in _rows(question, result):
@@ -160,7 +160,7 @@ def answers_of(question: Question, goals: Goals, result: Result, level: float) -
     return Answers(question, goals, result, tuple(found), level)
 
 
-def _decision(one: Answer, decide: Decide, result: Result) -> str | None:
+def _decision(one: NamedAnswer, decide: Decide, result: Result) -> str | None:
     if isinstance(decide, str):
         model = result[one.name] if isinstance(result, Leaderboard) else None
         if model is None or model.rank_low is None or model.low is None:
@@ -173,9 +173,13 @@ def _decision(one: Answer, decide: Decide, result: Result) -> str | None:
     return "above" if one.low > decide else "below"
 
 
-def _rows(question: Question, result: Result) -> list[Answer]:
-    def of(name: str, e: Estimate | None, labels: int) -> Answer:
-        return Answer(name, None, None, None, labels) if e is None else Answer(name, e.value, e.low, e.high, labels)
+def _rows(question: CampaignQuestion, result: Result) -> list[NamedAnswer]:
+    def of(name: str, e: Estimate | None, labels: int) -> NamedAnswer:
+        return (
+            NamedAnswer(name, None, None, None, labels)
+            if e is None
+            else NamedAnswer(name, e.value, e.low, e.high, labels)
+        )
 
     if isinstance(result, Slices):
         return [of(one.name, one.estimate, one.labels) for one in result.slices]
@@ -185,7 +189,7 @@ def _rows(question: Question, result: Result) -> list[Answer]:
         by_name = {rival.name: rival.difference for rival in result.rivals}
         return [of(name, by_name[name], by_name[name].labels) for name in question.answers]
     if isinstance(result, Leaderboard):
-        return [Answer(m.name, m.rating, m.low, m.high, m.strong_votes) for m in result.models]
+        return [NamedAnswer(m.name, m.rating, m.low, m.high, m.strong_votes) for m in result.models]
     if isinstance(result, Quantiles):
         return [of(f"{q:g}", e, e.labels) for q, e in zip(result.quantiles, result.estimates, strict=True)]
     assert isinstance(result, Estimate)
@@ -214,7 +218,7 @@ def labels_short(found: Answers, *, pool: bool) -> dict[str, float] | None:
 
 
 def importance(
-    history: History, found: Answers | None, question: Question, goals: Goals, more: float
+    history: History, found: Answers | None, question: CampaignQuestion, goals: Goals, more: float
 ) -> Importance | None:
     """How much each item counts for the next draw, with so many labels to come; `None` where all count the same."""
     seen = history.seen
@@ -235,7 +239,7 @@ def importance(
     return Importance(by_group=counted / mean, without=own) if mean > 0 else None
 
 
-def _aims(question: Question, goals: Goals, found: Answers | None) -> tuple[Floats, Floats]:
+def _aims(question: CampaignQuestion, goals: Goals, found: Answers | None) -> tuple[Floats, Floats]:
     """A of the answers that are still to be reached or decided, and what the square of each one's error counts."""
     result = None if found is None else found.result
     A = question.moves(result)
@@ -253,7 +257,7 @@ def _aims(question: Question, goals: Goals, found: Answers | None) -> tuple[Floa
     return A, each
 
 
-def _apart(question: Question, A: Floats, board: Leaderboard, *, top: bool) -> tuple[Floats, Floats]:
+def _apart(question: CampaignQuestion, A: Floats, board: Leaderboard, *, top: bool) -> tuple[Floats, Floats]:
     """The differences of neighbours that are not told apart, or of the first from those that may be it."""
     number = {name: k for k, name in enumerate(question.names)}
     listed = [m for m in board.models if m.rating is not None]

@@ -33,7 +33,7 @@ from ratewise.campaign.spec.read import read_spec
 from ratewise.campaign.spec.spec import SecretSeed, Spec
 from ratewise.campaign.status import Ending, Status, telling
 from ratewise.campaign.verify import Verification, check_chain
-from ratewise.core.chart import Line, lines_picture
+from ratewise.core.chart import ChartLine, lines_picture
 from ratewise.core.estimate import Estimate
 from ratewise.design.diagnostics import Diagnosis
 from ratewise.errors import InputError, StoreError
@@ -198,7 +198,7 @@ class Campaign:
             return f"<p>{name} has not begun; start it with <code>campaign.run()</code></p>"
         with self.look() as now:
             known = [(float(to_money(c.spent)), c.estimate) for c in now.story if c.estimate is not None]
-            line = Line(
+            line = ChartLine(
                 "estimate", [(spent, e.value, *e.interval) for spent, e in known if e.interval is not None], True
             )
             said = f"Interval after each round over money spent. {now.status.summary()}"

@@ -25,14 +25,14 @@ from ratewise.design.chain import StepSeen, carried, pooled_steps
 from ratewise.design.rounds import PooledDraw, pooled_draw
 from ratewise.design.seen import FEWEST_TO_LEARN, Importance
 from ratewise.errors import InputError, MissingAnswersError
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.questions.rated import UNSEEN, ExportTerms, Pooled, as_reported, estimate_pooled, widened
 
 _AT_STOP = 0.8  # share of α that a campaign with a target keeps for the round that it stops at
 _MORE = 1.05  # a little more than a precision is expected to take saves a round
 _LEAST_STEP = 0.05  # of what was spent, that a round towards a precision is worth
 _PLANNED = 0.9  # of the error of a decision, shared among the rounds that are planned; the rest is for those beyond
-MEAN, NO_GOALS = Question(), Goals()
+MEAN, NO_GOALS = CampaignQuestion(), Goals()
 _FAR = 1e9  # times as wide as asked for: further than any money goes, and its square is still a number
 
 
@@ -49,7 +49,7 @@ class Target:
     known: int = 0  # items besides those of the pool, whose ratings are known
     known_mean: float = 0.0
     rows: int = 0  # of the pool that these items are the first of, in random order; 0: they are all there are
-    question: Question = MEAN
+    question: CampaignQuestion = MEAN
     goals: Goals = NO_GOALS
     looks: int = 0  # rounds that are planned, where something is to be decided; 0: unknown
 

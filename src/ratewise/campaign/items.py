@@ -22,7 +22,7 @@ from ratewise.design.teacher import Teacher
 from ratewise.errors import InputError
 from ratewise.learn.covariates import Covariates, TextColumns
 from ratewise.learn.score_prior import ScorePrior
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.questions.strata import Codes
 from ratewise.raters.people import PeopleSettings
 from ratewise.store.money import to_units
@@ -73,7 +73,7 @@ class Facts:
     start: Start | None = None
     teacher: Teacher | None = None
     pool: int = 0  # rows of the pool that the items are the first of
-    question: Question = MEAN
+    question: CampaignQuestion = MEAN
     looks: int = 0  # rounds that were planned when it began, where something is to be decided
 
     @property
@@ -97,7 +97,7 @@ class Facts:
             items, Parts(json.loads(columns or "{}")), tuple(json.loads(prices or "[]")),
             None if strata is None else Inputs.from_json(strata), None if start is None else Start.from_json(start),
             None if taught is None else Teacher.from_dict(json.loads(taught)), int(pool or items),
-            MEAN if asked is None else Question.from_json(asked), int(looks or 0),
+            MEAN if asked is None else CampaignQuestion.from_json(asked), int(looks or 0),
         )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def terms_of(spec: Spec, facts: Facts) -> p.CampaignTerms:
     )  # fmt: skip
 
 
-def goals_of(spec: Spec, question: Question) -> Goals:
+def goals_of(spec: Spec, question: CampaignQuestion) -> Goals:
     """What the answers of a question are to reach; the mean's precision is not among them."""
     goal, asked = spec.goal, spec.question
     within: dict[str, float] = {}

@@ -35,7 +35,7 @@ from ratewise.design.rounds import rounds_planned
 from ratewise.errors import ColumnsError, InputError, SpecError, TableError
 from ratewise.learn.features import codings, feature_matrix
 from ratewise.learn.rater_folder import KNOWN
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.raters.keys import LARGEST_AMOUNT
 from ratewise.raters.kind import Knows, Quote, RaterSpec
 from ratewise.raters.text import concealed
@@ -339,12 +339,12 @@ def load_items(spec: Spec, lesson: Lesson | None = None) -> Loaded:
     return Loaded(meta, rows, notes, paid, pays_for_all(spec, table.rows, expected[-1]))
 
 
-def _question(spec: Spec, table: Table) -> Question | None:
+def _question(spec: Spec, table: Table) -> CampaignQuestion | None:
     """What is asked besides the mean, with the groups of the table."""
     asked = spec.question
     if asked is None or asked.kind == "mean":
         return None
-    found = Question.of(asked.kind, asked.columns, table, baseline=asked.baseline, at=asked.at or 0.5)
+    found = CampaignQuestion.of(asked.kind, asked.columns, table, baseline=asked.baseline, at=asked.at or 0.5)
     if spec.together is not None:
         prompts, systems = table.texts(spec.together), table.texts(asked.columns[0])
         several = len(set(zip(prompts.tolist(), systems.tolist(), strict=True))) < table.rows

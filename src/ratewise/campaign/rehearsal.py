@@ -28,7 +28,7 @@ from ratewise.core.names import Estimand
 from ratewise.design.rounds import rounds_planned
 from ratewise.design.teacher import Teacher
 from ratewise.learn.cross_fit import Rows, Trainer
-from ratewise.questions.question import Question
+from ratewise.questions.question import CampaignQuestion
 from ratewise.questions.strata import Codes
 from ratewise.store.memory import MemoryQueue
 from ratewise.store.money import to_units
@@ -52,14 +52,14 @@ class RehearsalPool:
     texts: Rows = ()  # where a model is trained on the labels of closed rounds, by
     trainer: Trainer | None = None
     doubts: tuple[Floats | None, ...] = ()  # of each rater between the first and the last, None where it tells nothing
-    question: Question = MEAN  # what is asked,
+    question: CampaignQuestion = MEAN  # what is asked,
     place: Floats | None = None  # and where each item stands in it
     clusters: Codes | None = None  # of items that belong together
 
     @classmethod
     def of(
         cls, *ratings: Floats, prices: tuple[Decimal, ...], seed: int = 0, features: Floats | None = None,
-        uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (), question: Question = MEAN,
+        uncertainty: Floats | None = None, doubts: tuple[Floats | None, ...] = (), question: CampaignQuestion = MEAN,
         place: Floats | None = None,
     ) -> "RehearsalPool":  # fmt: skip
         """One price for each rater, in money; items keep their order."""

@@ -38,7 +38,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """Points (x, y, low, high) from left to right, named where the line ends; ends may be None."""
 
     name: str
@@ -122,7 +122,7 @@ def one_span_picture(span: Span, words: str, told: Told, *, mark: tuple[float, s
 
 
 def lines_picture(
-    lines: Sequence[Line], words: str, *, x_name: str, y_name: str, told_x: Told = plainly, told_y: Told = plainly,
+    lines: Sequence[ChartLine], words: str, *, x_name: str, y_name: str, told_x: Told = plainly, told_y: Told = plainly,
     diagonal: bool = False, mark: tuple[float, str] | None = None, from_zero: bool = False,
 ) -> str:  # fmt: skip
     """Lines over one another, each named beside its last point; nothing where there is no point.
@@ -179,7 +179,7 @@ def lines_picture(
     return _svg(bottom + 42, words, parts)
 
 
-def _line(line: Line, at: Sequence[tuple[float | None, ...]], colour: str) -> list[str]:
+def _line(line: ChartLine, at: Sequence[tuple[float | None, ...]], colour: str) -> list[str]:
     parts = []
     ended = [p for p in at if p[2] is not None and p[3] is not None]
     if line.band and len(ended) > 1:

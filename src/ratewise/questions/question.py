@@ -29,7 +29,7 @@ MOST_GROUPS, MOST_MODELS = 200, 50  # slices or systems of a campaign, and model
 
 
 @dataclass(frozen=True, slots=True)
-class Question(JsonRecord):
+class CampaignQuestion(JsonRecord):
     """What is asked of all items together, as it was when the campaign began."""
 
     kind: Kind = "mean"
@@ -67,7 +67,7 @@ class Question(JsonRecord):
     @classmethod
     def of(
         cls, kind: Kind, columns: tuple[str, ...], table: Table, *, baseline: str | None = None, at: float = 0.5
-    ) -> "Question":
+    ) -> "CampaignQuestion":
         """The question with the groups that a table has."""
         if kind in ("mean", "quantile"):
             return cls(kind, at=at)

@@ -11,7 +11,7 @@ from ratewise.campaign.judges import judges_found
 from ratewise.campaign.snapshot import Snapshot
 from ratewise.campaign.spec.spec import Spec
 from ratewise.campaign.status import IF_YOU_LOOK
-from ratewise.core.chart import Line, Span, Told, in_percent, lines_picture, one_span_picture, plainly
+from ratewise.core.chart import ChartLine, Span, Told, in_percent, lines_picture, one_span_picture, plainly
 from ratewise.core.document import (
     Bullets,
     Code,
@@ -194,9 +194,9 @@ def _rounds(now: Snapshot, truth: float | None) -> list[Part]:
             "–" if c.estimate is None else words.ends_in_units(spec, c.estimate),
         )  # fmt: skip
     points = words.story_points(now)
-    lines = [Line("estimate", _ended((x, e) for x, e, _ in points), band=True)]
+    lines = [ChartLine("estimate", _ended((x, e) for x, e, _ in points), band=True)]
     if spec.weak is not None:
-        lines.append(Line("labels alone", _ended((x, e) for x, _, e in points), dashed=True))
+        lines.append(ChartLine("labels alone", _ended((x, e) for x, _, e in points), dashed=True))
     said = words.money_words(now, points)
     mark = None if truth is None else (truth, "truth")
     unit = spec.currency or "money"
@@ -226,7 +226,7 @@ def _pictures(now: Snapshot) -> list[Part]:
     parts, spec = list[Part](), now.spec
     if (bins := findings.calibration(now)) and spec.weak is not None:
         said, name = words.calibration_words(now, bins), spec.weak.name
-        line = Line("", [(b.x, b.y, b.low, b.high) for b in bins])
+        line = ChartLine("", [(b.x, b.y, b.low, b.high) for b in bins])
         means = f"{name} says →"
         drawn = Picture(
             lambda: lines_picture(
@@ -243,7 +243,7 @@ def _pictures(now: Snapshot) -> list[Part]:
         parts += [Heading(f"How far {name} can be trusted"), drawn]
     if len(rates := findings.rates_by_uncertainty(now)) > 1:
         told = words.rates_words(rates)
-        asked = Line("", [(b.x, b.y, None, None) for b in rates])
+        asked = ChartLine("", [(b.x, b.y, None, None) for b in rates])
         drawn = Picture(
             lambda: lines_picture(
                 [asked], told, x_name="harder to predict →", y_name=f"share of items asked of {spec.strong.name}",

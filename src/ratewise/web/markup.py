@@ -22,7 +22,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from ratewise.web.shapes import Message, Part, from_json, is_code, messages_of
+from ratewise.web.shapes import ChatMessage, Part, from_json, is_code, messages_of
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 LONGEST = 200_000  # characters of one text that are shown
@@ -246,11 +246,11 @@ def _write_table_end(_: RendererHTML, __: Sequence[Token], ___: int, ____: Optio
 # Conversations and trees
 
 
-def _conversation(messages: Iterable[Message]) -> str:
+def _conversation(messages: Iterable[ChatMessage]) -> str:
     return f'<div class="chat">{"".join(map(_turn, messages))}</div>'
 
 
-def _turn(message: Message) -> str:
+def _turn(message: ChatMessage) -> str:
     """One message: a bubble with its role; what instructs and what tools say is folded."""
     said = message.role.lower()
     role = _ROLES.get(said, said)

@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """Who speaks, and what."""
 
     role: str
@@ -45,12 +45,12 @@ def from_json(text: str) -> Any:
         return text
 
 
-def messages_of(value: Any) -> list[Message]:
+def messages_of(value: Any) -> list[ChatMessage]:
     """A conversation as OpenAI, Anthropic and inspect_ai write it: a list of messages, or an object that has one."""
-    first: list[Message] = []
+    first: list[ChatMessage] = []
     if isinstance(value, Mapping) and isinstance(value.get("messages"), list) and set(value) <= _AROUND:
         if (system := value.get("system")) is not None:
-            first = [Message("system", tuple(_parts_of({"content": system})))]
+            first = [ChatMessage("system", tuple(_parts_of({"content": system})))]
         value = value["messages"]
     if not isinstance(value, list) or not value or not all(map(_is_message, value)):
         return []
@@ -59,7 +59,7 @@ def messages_of(value: Any) -> list[Message]:
         for message in value for call in _list(message.get("tool_calls")) + _list(message.get("content"))
         if isinstance(call, Mapping) and isinstance(call.get("id"), str)
     }  # fmt: skip
-    return first + [Message(message["role"], tuple(_parts_of(message, called))) for message in value]
+    return first + [ChatMessage(message["role"], tuple(_parts_of(message, called))) for message in value]
 
 
 _AROUND = {"messages", "system", "model", "tools", "id", "temperature", "max_tokens", "metadata"}
