@@ -124,7 +124,12 @@ def screenshots(folder: pathlib.Path) -> None:
             if begin.is_visible():
                 begin.click()
             page.locator("#answer").wait_for(timeout=60_000)
-            page.wait_for_timeout(500)
+            for _ in range(12):  # to an answer with Markdown
+                page.wait_for_timeout(500)
+                if "cancel an order" in page.locator("#item").inner_text():
+                    break
+                page.keyboard.press("1")
+                page.keyboard.press("Enter")
             kept(page.screenshot(), "page")
             browser.close()
     finally:

@@ -27,7 +27,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--soft); p
   margin: 1.4rem 0; }
 .figures div { background: var(--soft); border-radius: .5rem; padding: .7rem .9rem; }
 .figures dt { color: var(--quiet); font-size: .9rem; } .figures dd { margin: 0; } .figures b { font-size: 1.25rem; }
-.figures span { display: block; font-size: .9rem; color: var(--quiet); }
+.figures span { display: block; font-size: .9rem; color: var(--quiet); text-wrap: balance; }
 nav ul { columns: 14rem 2; padding-left: 1.1rem; font-size: .95rem; } nav { margin: 1.4rem 0; }
 figure { margin: 1rem 0; } figure svg { width: 100%; max-width: 34rem; height: auto; }
 figcaption { font-size: .92rem; max-width: 42rem; }

@@ -283,8 +283,8 @@ def saved(now: Snapshot) -> tuple[str, str] | None:
         return None
     would = alone * price
     return (
-        f"about {money(now.spec, (would - spent).quantize(Decimal(1)))}",
-        f"labels alone: about {money(now.spec, would)}",
+        money(now.spec, (would - spent).quantize(Decimal(1))),
+        f"of {money(now.spec, would)} for labels alone",
     )
 
 
@@ -299,7 +299,7 @@ def key_figures(now: Snapshot) -> list[tuple[str, str, str]]:
         (f"labels from {spec.strong.name}", f"{status.labels:,}", asked), ("spent", money(spec, status.spent), budget),
     ]  # fmt: skip
     if gain is not None:
-        figures.append(("saved", *gain))
+        figures.append(("saved, about", *gain))
     if status.lead is not None and status.lead.interval is not None and not spec.asks:
         figures.append(("precision", half_width(spec, status.lead), f"{status.lead.level:.0%} interval"))
     return figures

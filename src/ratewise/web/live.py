@@ -203,7 +203,8 @@ def _outlook(now: Snapshot, people: list[Annotator]) -> str:
     seconds = [one.seconds for one in people for _ in range(one.answers) if one.seconds]
     if seconds:
         hours = (status.pending + more) * statistics.median(seconds) * _votes_each(now) / 3600
-        said.append(f"about {f'{hours:.1f} hours' if hours >= 1 else f'{60 * hours:.0f} minutes'} of work at this pace")
+        span = f"about {hours:.1f} hours" if hours >= 1 else f"about {max(1, round(60 * hours))} min"
+        said.append(f"{span} of work at this pace")
     if status.expected_se is not None:
         said.append(f"at the end, about {within(_Z * status.expected_se, points=_unit(now) == 'percent')}")
     return "; ".join(said)
