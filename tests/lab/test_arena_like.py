@@ -8,8 +8,9 @@ from tests.learn.training.tiny import bert
 
 from ratewise.errors import TableError
 from ratewise.lab import datasets as module
+from ratewise.lab.claims import verdicts
 from ratewise.lab.datasets import arena_like
-from ratewise.lab.reproduction import EXPERIMENTS, run_experiment, verdicts
+from ratewise.lab.reproduction import EXPERIMENTS, run_experiment
 from ratewise.tables import read_table, write_table
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,11 +53,9 @@ def test_it_trains_transfers_and_evaluates(tables, tmp_path, monkeypatch):
     again = arena_like(tables, tmp_path / "rater", system="s2", init="/nowhere")  # the rater is there
     np.testing.assert_array_equal(again.weak, made.weak)
     found = [run_experiment(experiment, made, trials=4, seed=1, workers=1) for experiment in EXPERIMENTS["arena-like"]]
-    claims = verdicts({"arena-like": found})
-    assert [claim.text.split(",")[0] for claim in claims] == [
-        "with a rater trained on other systems",
-        "active gains more over random on the easy/hard split than on all items",
-    ]
+    claims = [claim for claim in verdicts({"arena-like": found}) if claim.figures]
+    assert {claim.where for claim in claims} == {"Fig. 3", "Sec. 4.3"}
+    assert len(claims) == 6
 
 
 def test_what_is_missing_is_told(tables, tmp_path):

@@ -1,6 +1,7 @@
 """`reproduce`: files, the page, verdicts, and what happens without data."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,9 @@ import pytest
 
 from ratewise.errors import InputError, TableError
 from ratewise.lab.datasets import Dataset
-from ratewise.lab.reproduction import Experiment, run_experiment, verdicts
 from ratewise.report import reproduction
 from ratewise.report.reproduction import reproduce_all
 from ratewise.report.terminal import text_of
-
-from ..worlds import sharp_judge
 
 
 @pytest.fixture
@@ -41,11 +39,13 @@ def test_made_up_worlds_need_nothing(tmp_path):
     for figure in done.figures:
         assert [Path(name).suffix for name in figure.files] == [".csv", ".svg", ".png"]
         assert all((tmp_path / "out" / name).stat().st_size > 1000 for name in figure.files)
-    assert len(done.claims) == 10
-    assert all(claim.holds for claim in done.claims)
+    holding = [claim for claim in done.claims if claim.verdict == "holds"]
+    assert len(holding) > 20
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert page.count("✓ holds") == 10
+    assert page.count("✓ holds") == len(holding)
     assert page.count("<img") == 2
+    kept = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))
+    assert [claim["verdict"] for claim in kept["claims"]] == [claim.verdict for claim in done.claims]
 
 
 def test_the_same_files_every_time(tmp_path):
@@ -71,7 +71,7 @@ def test_a_user_s_copy_is_simulated_on(tmp_path, imagenet):
     assert {row["method"] for row in rows} == {"base", "paper-random", "paper-active", "oracle"}
     assert len(rows) == 4 * 8
     assert {row["trials"] for row in rows} == {"60"}
-    assert [claim.text for claim in done.claims] == ["on ImageNet the random and the active policy both beat base"]
+    assert len([claim for claim in done.claims if claim.figures == ("imagenet",)]) == 3
 
 
 def test_the_only_figure_without_data_is_an_error(tmp_path):
@@ -108,25 +108,11 @@ def test_ctrl_c_keeps_what_was_made(tmp_path, monkeypatch):
     assert "Partial" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
-# The experiments themselves
-
-
-def test_verdicts_depend_on_what_was_found():
-    budgets = (100.0, 200.0)
-    spread = Dataset("imagenet", "", *sharp_judge(3000, 7, sharp=0.3))
-    flat = Dataset("imagenet", "", np.full(3000, 0.5), sharp_judge(3000, 8, sharp=1)[1])
-    experiment = Experiment("imagenet", "t", budgets)
-    good, useless = (run_experiment(experiment, d, trials=300, seed=1, workers=1) for d in (spread, flat))
-    assert verdicts({"imagenet": [good]})[0].holds
-    assert not verdicts({"imagenet": [useless]})[0].holds
-    assert verdicts({"arena-easy-hard": [good], "aqa": [useless]})[0].holds
-    assert not verdicts({"arena-easy-hard": [useless], "aqa": [good]})[0].holds
-
-
 def test_the_terminal_shows_sources_and_verdicts(tmp_path, capsys):
     from ratewise.cli.console import print_rich
 
-    print_rich(text_of(reproduce_all(["gaussian"], str(tmp_path))))
+    done = reproduce_all(["gaussian"], str(tmp_path))
+    print_rich(text_of(done))
     shown = capsys.readouterr().out
-    assert shown.count("✓ holds") == 4
+    assert shown.count("✗ fails") == sum(claim.verdict == "fails" for claim in done.claims) > 0
     assert "gaussian.csv" in shown

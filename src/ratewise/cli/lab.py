@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @command(
     "table weak strong cost_ratio budgets burn_in methods mode trials features text learner uncertainty transfer_from "
-    "fixed_rate level csv picture positive scale seed workers format json",
+    "fixed_rate level at_rmse csv picture positive scale seed workers format json",
     weak=required("Column with the weak rating."),
     strong=required("Column with the strong rating; every row needs one."),
     cost_ratio=required("Price of a weak rating over that of a strong one.", float),
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     trials=option("Number of trials.", int, 2000),
     transfer_from=option("Fully rated table with the same columns to learn the policies from."),
     fixed_rate=option("n/N of ppi++ and active-fixed.", float, 0.1),
+    at_rmse=option("Also tell the share of base's budget that each method needs for this RMSE: 0.05.", float | None),
     csv=option("File for one row per method and budget."),
 )
 def simulate(*, methods: str | None, csv: str | None, json: bool, **options: Any) -> Any:

@@ -4,8 +4,8 @@ The summary can be pasted into a mail: what to run, what it is worth, and how su
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,26 @@ def _with_ends(name: str, values: Sequence[float]) -> dict[str, float]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number, and the ends of its 95 % bootstrap interval over trials."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, samples: Floats, scale: Callable[[Floats], Floats] = np.asarray) -> "Interval":
+        """The first is the number, the others its bootstrap samples; an end beyond all that can be told is infinite."""
+        known = np.where(np.isnan(samples[1:]), np.inf, samples[1:])
+        low, high = np.quantile(known, _ENDS, method="nearest")
+        value, low, high = scale(np.array([samples[0], low, high])).tolist()
+        return cls(value, low, high)
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} (95 % {self.low:.3f} to {self.high:.3f})"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Simulation(Result):
     """Every method at every budget on the same trials; partial where it was stopped before the last trial."""
@@ -141,6 +161,8 @@ class Simulation(Result):
     settings: dict[str, Any]
     results: tuple[MethodResult, ...]
     partial: bool = False
+    squared: Mapping[str, Floats] = field(default_factory=dict)  # of each method: squared errors, trials × budgets
+    at_rmse: float | None = None
 
     def of(self, method: str) -> tuple[MethodResult, ...]:
         """One method's results, by rising budget."""
@@ -150,6 +172,46 @@ class Simulation(Result):
     def methods(self) -> tuple[str, ...]:
         """Names of the methods, in the order they were asked for."""
         return tuple(dict.fromkeys(r.method for r in self.results))
+
+    def mse_ratio(self, first: str, second: str = "base") -> "Interval":
+        """MSE of one method over that of another on the same trials, geometric mean over budgets; of base in theory."""
+        return Interval.of(self.log_ratios(first, second), np.exp)
+
+    def log_ratios(self, first: str, second: str = "base") -> Floats:
+        """The logarithm of `mse_ratio`, and after it that of every bootstrap sample of trials."""
+        one, other = (self._log_errors(method, theory=method == "base") for method in (first, second))
+        return np.asarray((one - other).mean(axis=1))
+
+    def _log_errors(self, method: str, *, theory: bool = False) -> Floats:
+        """log MSE at each budget: in the trials, and in every bootstrap sample of them."""
+        if theory:
+            return np.log([[self._base().mse(B) for B in self.settings["budgets"]]])
+        squared = self.squared[method]
+        shares = resamples(len(squared), self.settings["seed"])
+        return np.asarray(np.log(np.maximum([squared.mean(axis=0), *(shares @ squared)], 1e-300)))
+
+    def shares_at(self, rmse: float) -> dict[str, "Interval | None"]:
+        """Share of base's budget that each method needs for a root mean squared error; None where no budget tells.
+
+        Budgets come after the burn-in, of both. Straight lines between budgets in log error against log budget.
+        """
+        mse = number(rmse, name="at_rmse", above=0) ** 2
+        needed = self._base().budget(mse)
+        if not needed > 0:
+            return dict.fromkeys(self.methods)
+        log_budgets = np.log(self.settings["budgets"])
+        found: dict[str, Interval | None] = {}
+        for method in self.methods:
+            if method == "base":
+                found[method] = Interval(1.0, 1.0, 1.0)
+                continue
+            at = [_crossing(errors, log_budgets, mse) for errors in self._log_errors(method)]
+            found[method] = (
+                None
+                if at[0] is None
+                else Interval.of(np.array([at[0] / needed, *(np.nan if x is None else x / needed for x in at[1:])]))
+            )
+        return found
 
     def savings_at(self, mse: float) -> dict[str, float | None]:
         """What each method saves against base at a given error; None where no simulated budget reaches it.
@@ -171,7 +233,10 @@ class Simulation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary, ready for JSON."""
-        return {
+        shares = {} if self.at_rmse is None else {"at_rmse": {"rmse": self.at_rmse, "methods": {
+            method: None if share is None else asdict(share) for method, share in self.shares_at(self.at_rmse).items()
+        }}}  # fmt: skip
+        return shares | {
             "theta": self.theta, "variance": self.variance, "items": self.items, "settings": self.settings,
             "results": [r.to_dict() for r in self.results], "savings": self.savings(), "partial": self.partial,
         }  # fmt: skip
@@ -213,7 +278,26 @@ class Simulation(Result):
         notes = [f"partial, stopped after {self.settings['trials']:,} trials"] if self.partial else []
         if self.settings["burn_in"] == 0 and not self.settings["transfer"]:
             notes.append("without a burn-in the methods know the whole table's parameters")
-        return [table, Sentence(legend, "quiet"), Sentence(), Sentence(self.summary()), *noted(notes)]
+        return [
+            table, Sentence(legend, "quiet"), *self._at_rmse(), Sentence(), Sentence(self.summary()), *noted(notes)
+        ]  # fmt: skip
+
+    def _at_rmse(self) -> list[Part]:
+        """What each method needs for the error that was asked for."""
+        if self.at_rmse is None:
+            return []
+        table = DataTable([Column("method", "name"), Column("budget"), Column("of base's"), Column("95% interval")])
+        needed = self._base().budget(self.at_rmse**2)
+        lead = Sentence(f"For an RMSE of {self.at_rmse:g}, base needs a budget of {max(needed, 0):,.0f}.")
+        for method, share in self.shares_at(self.at_rmse).items():
+            if share is None:
+                table.add(method, "–", "–", "–")
+            else:
+                table.add(
+                    method, f"{share.value * needed:,.0f}", f"{share.value:.1%}", f"{share.low:.1%}–{share.high:.1%}"
+                )
+        missing = Sentence("–: the simulated budgets do not reach this error, or all of them do", "quiet")
+        return [Sentence(), lead, table, *([missing] if None in self.shares_at(self.at_rmse).values() else [])]
 
 
 def _cells(r: MethodResult) -> tuple[str, ...]:
@@ -231,12 +315,18 @@ def _saved(needed: float, curve: tuple[MethodResult, ...], mse: float) -> float 
     if curve[0].method == "base":
         return 0.0
     log_error, log_budget = np.log([[max(r.mse, 1e-300), r.budget] for r in curve]).T
+    budget = _crossing(log_error, log_budget, mse)
+    return None if budget is None else needed - budget
+
+
+def _crossing(log_error: Floats, log_budget: Floats, mse: float) -> float | None:
+    """The budget at which a curve crosses the error for the last time; None where all of it lies on one side."""
     below = log_error <= np.log(mse)
     if below.all() or not below[-1]:
         return None
     k = int(np.flatnonzero(~below)[-1])
     step = (log_error[k] - np.log(mse)) / (log_error[k] - log_error[k + 1])
-    return needed - float(np.exp(log_budget[k] + step * (log_budget[k + 1] - log_budget[k])))
+    return float(np.exp(log_budget[k] + step * (log_budget[k + 1] - log_budget[k])))
 
 
 # In words

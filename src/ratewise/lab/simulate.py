@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def simulate(
     level: float = 0.95,
     positive: Positive = None,
     scale: WordScale = None,
+    at_rmse: float | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -61,7 +63,8 @@ def simulate(
     active-fixed. `auto` starts from the burn-in, from the transfer table, or with neither from labels it pays for; it
     may learn from `features`, from columns of `text` and from an `uncertainty` column. `learner` says how texts become
     numbers: "words", "vectors" (the columns hold lists of numbers), or the path or name of an embedding model. Ratings
-    may be words, see `estimate_table`.
+    may be words, see `estimate_table`. `at_rmse` asks for the share of base's budget that each method needs for this
+    root mean squared error.
     Results depend on the seed, not on `workers`. Ctrl-C gives the trials done so far, marked partial.
     """
     n_b = (0 if transfer_from is not None else DEFAULT_BURN_IN) if burn_in is None else burn_in
@@ -86,8 +89,11 @@ def simulate(
     if not methods:
         raise InputError(f"no method given; choose from {', '.join(SIMULATED_METHODS)}")
     chosen = [choice(method, SIMULATED_METHODS, name="method") for method in dict.fromkeys(methods)]
+    if at_rmse is not None:
+        number(at_rmse, name="at_rmse", above=0)
     lab = Lab.of(population, setting, chosen, others[0] if others else None)
-    return simulate_lab(lab, trials=int(number(trials, name="trials", minimum=2)), workers=workers, progress=progress)
+    done = simulate_lab(lab, trials=int(number(trials, name="trials", minimum=2)), workers=workers, progress=progress)
+    return replace(done, at_rmse=at_rmse)
 
 
 def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progress | None) -> Simulation:
@@ -110,21 +116,22 @@ def simulate_lab(lab: Lab, *, trials: int, workers: int | None, progress: Progre
     population, setting = lab.population, lab.setting
     V = population.variance * population.width**2
     base, shares = Base(V, setting.burn_in, setting.pool_size(population)), resamples(n, setting.seed)
+    outcomes = {method: MethodOutcome.joined([d[method] for d in done], axis=0) for method in lab.methods}
     found = [
         result
-        for method in lab.methods
+        for method, outcome in outcomes.items()
         for result in results(
-            method, MethodOutcome.joined([d[method] for d in done], axis=0), setting.budgets,
-            theta=population.mean, scale=population.width, base=base, shares=shares,
+            method, outcome, setting.budgets, theta=population.mean, scale=population.width, base=base, shares=shares
         )
-    ]  # fmt: skip
+    ]
+    squared = {m: ((outcome.value - population.mean) * population.width) ** 2 for m, outcome in outcomes.items()}
     settings = {
         "cost_ratio": setting.cost_ratio, "budgets": list(setting.budgets), "burn_in": setting.burn_in,
         "mode": setting.mode, "methods": list(lab.methods), "trials": n, "level": setting.level,
         "fixed_rate": setting.fixed_rate, "seed": setting.seed, "transfer": lab.transferred,
     }  # fmt: skip
     theta = population.low + population.width * population.mean
-    return Simulation(theta, V, population.items, settings, tuple(found), partial)
+    return Simulation(theta, V, population.items, settings, tuple(found), partial, squared)
 
 
 # Checks

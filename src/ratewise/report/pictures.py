@@ -268,6 +268,9 @@ def draw_simulation(axes: "list[Axes]", found: Simulation) -> None:
         ax.set_xlabel("budget after the burn-in" if found.settings["burn_in"] else "budget", fontsize=9)
         ax.set_title(label, loc="left", fontsize=9)
     axes[0].set_yscale("log")
+    axes[2].set_xscale("log")
+    axes[2].set_xlabel("mean squared error", fontsize=9)
+    axes[2].invert_xaxis()
     for ax in axes:
         named_at_the_end(ax)
 
@@ -299,7 +302,7 @@ def _curve(ax: "Axes", curve: tuple[MethodResult, ...], name: str, aside: float)
     from matplotlib.transforms import ScaledTranslation
 
     method = curve[0].method
-    x = [r.budget for r in curve]
+    x = [(r.mse or np.nan) if name == "savings" else r.budget for r in curve]  # what is saved at an error
     colour = METHOD_COLOURS[method]
     marker = "o" if len(curve) < 3 else None
     if method == "base" and name != "mse":  # by definition: its own budget, and nothing saved

@@ -1,6 +1,7 @@
 """`reproduce`: the paper's figures as CSV, SVG and PNG, and a page with its claims and whether they hold."""
 
 import html
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from ratewise.core.document import Heading, Note, Part, Picture, Sentence
 from ratewise.core.names import FIGURES
 from ratewise.core.result import Result
 from ratewise.errors import TableError
+from ratewise.lab.claims import Verdict, Word, verdicts
 from ratewise.lab.figures import WORLDS, Point, curves, points_of
-from ratewise.lab.reproduction import EXPECTED, EXPERIMENTS, Verdict, find_dataset, run_experiment, verdicts
+from ratewise.lab.reproduction import EXPERIMENTS, find_dataset, run_experiment
 from ratewise.lab.results import Simulation
 from ratewise.lab.simulate import Progress
 from ratewise.report.page import page
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LEADS: dict[Word, str] = {"holds": "✓ holds", "fails": "✗ fails here", "cannot tell": "? cannot tell"}
 _WIDER = "body { max-width: 70rem; } img { width: 100%; }"
 _TITLE = "The paper's experiments, rerun"
 _ABOUT = (
@@ -38,6 +41,7 @@ class Reproduced:
 
     name: str
     source: str
+    differs: str = ""  # why the paper may have found something else
     files: tuple[str, ...] = ()
     missing: str | None = None
 
@@ -58,15 +62,15 @@ class Reproduction(Result):
         if self.claims:
             parts.append(Heading("Claims"))
         for claim in self.claims:
-            lead = "✓ holds" if claim.holds else "✗ does not hold here"
-            parts.append(Sentence(f" {claim.figure}: {claim.text} ({claim.evidence})", lead=lead))
+            said = f" {claim.where}{', as corrected' * claim.corrected}: {claim.text} ({claim.evidence})"
+            parts.append(Sentence(said, lead=_LEADS[claim.verdict]))
         for figure in self.figures:
-            parts += [Heading(figure.name), Sentence(f"To be expected: {EXPECTED[figure.name]}")]
+            parts.append(Heading(figure.name))
             if figure.missing is not None:
                 parts.append(Note(f"Not made: {figure.missing}"))
                 continue
             files = Sentence(", ".join(figure.files), "quiet")
-            parts += [Sentence(figure.source), files, Picture(partial(_image, figure))]
+            parts += [Sentence(f"{figure.source} {figure.differs}".strip()), files, Picture(partial(_image, figure))]
         return parts
 
 
@@ -95,7 +99,7 @@ def reproduce_all(
                 found[name] = points = points_of(name)
                 source = "A made-up world, by exact integrals; Var(H), MSE(H, G), Var(U) and costs are in the CSV."
                 files = _files(name, [p.to_dict() for p in points], plot_points(points), folder)
-                made.append(Reproduced(name, source, files))
+                made.append(Reproduced(name, source, files=files))
             else:
                 figure, found[name] = simulated = _real(name, folder, data, tables, trials, seed, workers, bar)
                 made.append(figure)
@@ -109,6 +113,8 @@ def reproduce_all(
         if stopped:
             break
     done = Reproduction(folder, tuple(made), tuple(verdicts(found)), stopped)
+    kept = {"trials": trials, "seed": seed, **{k: done.to_dict()[k] for k in ("figures", "claims", "partial")}}
+    write_text(os.path.join(folder, "claims.json"), json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     write_text(os.path.join(folder, "index.html"), page(_TITLE, done.document(), style=_WIDER))
     return done
 
@@ -153,7 +159,7 @@ def _real(
     for row, experiment, simulation in zip(axes, experiments, found, strict=False):
         draw_simulation(row, simulation)
         row[0].set_title(f"{experiment.title}\nmean squared error", loc="left", fontsize=9)
-    return Reproduced(name, dataset.source, _files(name, rows, picture, folder)), found
+    return Reproduced(name, dataset.source, dataset.differs, _files(name, rows, picture, folder)), found
 
 
 def _files(name: str, rows: list[dict[str, Any]], picture: "Figure", folder: str) -> tuple[str, ...]:
