@@ -1,13 +1,16 @@
 """`compare`: two systems on the same items, against numbers by hand."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import ratewise as rw
 from ratewise.core.clusters import cluster_codes, sum_variance
 from ratewise.errors import InputError, TableError
+from ratewise.questions import comparison
 from ratewise.questions.comparison import compare, error_probability, lift, probability, ratio, signed
 
 from ..worlds import two_systems
@@ -431,3 +434,26 @@ def test_an_interval_that_is_lost_in_rounding_gives_no_probability():
     table = {"w": g, "h": np.full(27, 1e50), "v": g, "k": np.arange(27) % 2.0, "rate": np.ones(27)}
     found = compare(table, weak=("w", "v"), strong=("h", "k"))
     assert found.probability_better is None
+
+
+def test_the_ratio_of_two_samples_agrees_with_their_difference():
+    """With lopsided intervals, as of zeros and ones near an end: no difference is seen exactly where no ratio is."""
+    rng = np.random.default_rng(0)
+    like = rw.estimate_mean(np.zeros(50), (rng.random(50) < 0.5) * 1.0, np.full(50, 0.5))
+
+    def around(value):
+        low, high = value - rng.exponential(0.05), value + rng.exponential(0.05)
+        return replace(like, value=value, interval=(low, high), standard_error=(high - low) / 4)
+
+    seen = set()
+    for _ in range(2_000):
+        first = around(rng.uniform(-1, 1))
+        second = around(first.value + rng.normal(0, 0.1))
+        common = rng.uniform(-0.9, 0.9) * first.standard_error * second.standard_error
+        low, high = comparison._difference(first, second, common).interval
+        found = comparison._ratio_of_two(first, second, common)
+        if found.interval is not None and first.value * second.value > 0:
+            assert found.interval[0] <= found.value <= found.interval[1]
+            assert (low <= 0 <= high) == (found.interval[0] <= 1 <= found.interval[1])
+            seen.add(low <= 0 <= high)
+    assert seen == {True, False}

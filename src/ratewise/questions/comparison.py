@@ -1153,13 +1153,8 @@ def _paired(
 
 def _unpaired(names: tuple[str, str], a: _Side, b: _Side, shared: tuple[float, str] | None = None) -> Comparison:
     covariance, told = shared or _common(a, b)
-    x, y, level = a.mean.standard_error, b.mean.standard_error, a.mean.level
     difference = _difference(a.mean, b.mean, covariance)
-    if x is None or y is None:
-        of_both = Ratio(None, None, level, "the error of one of the two means is unknown")
-    else:
-        both, z = np.array([[x**2, covariance], [covariance, y**2]]), float(special.ndtri(0.5 + level / 2))
-        of_both = ratio(a.mean.value, b.mean.value, both, quantile=z, level=level)
+    of_both = _ratio_of_two(a.mean, b.mean, covariance)
     notes = [f"{name}: {note}" for name, side in zip(names, (a, b), strict=True) for note in side.mean.notes]
     # The interval says how sure it is, whether or not both means have a standard error.
     sure = error_probability(replace(difference, standard_error=difference.standard_error or 0.0))
@@ -1217,6 +1212,29 @@ def _difference(a: Estimate, b: Estimate, covariance: float) -> Estimate:
         estimand=a.estimand,
         notes=() if ends is not None else ("one of the two means has no interval",),
     )
+
+
+def _ratio_of_two(a: Estimate, b: Estimate, covariance: float) -> Ratio:
+    """One mean over the other; each end comes from the ends of their intervals that lead there, as the difference's do.
+
+    Where both intervals are symmetric it is Fieller's.
+    """
+    x, y = a.standard_error, b.standard_error
+    if x is None or y is None or a.interval is None or b.interval is None:
+        return Ratio(None, None, a.level, "the error of one of the two means is unknown")
+    r = float(np.clip(covariance / (x * y), -1.0, 1.0)) if x and y else 0.0
+    (a_down, a_up), (b_down, b_up) = (abs(np.subtract(ends, e.value)) for e, ends in ((a, a.interval), (b, b.interval)))
+    if b.value < 0:
+        a_down, a_up, b_down, b_up = a_up, a_down, b_up, b_down
+    if (a.value < 0) != (b.value < 0):
+        b_down, b_up = b_up, b_down
+    lower, higher = (
+        ratio(a.value, b.value, np.array([[p * p, r * p * q], [r * p * q, q * q]]), quantile=1.0, level=a.level)
+        for p, q in ((a_down, b_up), (a_up, b_down))
+    )
+    if lower.interval is None or higher.interval is None:
+        return lower if lower.interval is None else higher
+    return replace(lower, interval=(lower.interval[0], higher.interval[1]))
 
 
 # A campaign's systems, each row drawn at its own rate and all rows of an item by one random number
