@@ -69,7 +69,8 @@ def test_imagenet_is_right_where_prediction_and_label_agree(imagenet):
     assert data.weak.tolist() == [0.5530332327, 0.8365915418, 0.6011706591]
     assert data.strong.tolist() == [0, 1, 0]
     assert data.transfer is None
-    assert "paper's own data" in data.source
+    assert "paper" not in data.source  # it does not say which model it took
+    assert "which ResNet it took is unknown" in data.differs
     assert "3 ImageNet" in data.source
 
 
@@ -388,7 +389,8 @@ def test_stand_ins(name, file, items, mean, mse, own):
     assert data.strong.mean() == pytest.approx(mean, abs=5e-5)
     assert ((data.strong - data.weak) ** 2).mean() == pytest.approx(mse, abs=5e-5)
     assert data.transfer is None
-    assert data.source.startswith("The paper's own data" if own else "A stand-in, not the paper's data")
+    assert data.source.startswith("A stand-in, not the paper's data") is not own
+    assert data.differs  # why the paper may have found something else
     assert str(items) in data.source
 
 
