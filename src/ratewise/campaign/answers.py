@@ -114,7 +114,7 @@ class Answers(Result):
                     f"Not decided yet: {what} of {', '.join(open_[:_MOST_NAMED])}{_more(open_)}."]  # fmt: skip
         wide = [one.name for one in self.answers if one.reached is False]
         if wide:
-            said.append(f"Not as narrow as asked yet: {', '.join(wide[:_MOST_NAMED])}{_more(wide)}.")
+            said.append(f"Wider than asked: {', '.join(wide[:_MOST_NAMED])}{_more(wide)}.")
         return said
 
     def document(self) -> list[Part]:
