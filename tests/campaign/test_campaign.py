@@ -304,3 +304,8 @@ def test_the_items_of_the_store_are_those_of_the_table(tmp_path):
     assert len(rows) == 120
     for item, content in rows:
         assert (float(content["judge"]), float(content["human"])) == right[item]
+
+
+def test_a_campaign_is_opened_by_its_file():
+    with pytest.raises(InputError, match=r"Campaign\.open"):
+        Campaign("campaign.toml")

@@ -23,6 +23,16 @@ def test_a_manager_reads_it(tmp_path):
     assert "; labels alone would have taken about " in said
 
 
+def test_labels_of_an_open_round_are_told_apart_from_those_the_estimate_rests_on(tmp_path):
+    with ran(tmp_path, judged(80), goal='budget = "30"').look() as now:
+        rests = now.estimate.labels
+        assert "rests on" not in plain_answer(now)
+        now.__dict__["status"] = replace(now.status, labels=rests + 19)  # as while a round is open
+        said = plain_answer(now)
+    assert f"{rests + 19} labels" in said
+    assert f"rests on {rests} of them" in said
+
+
 def test_without_a_claim_it_names_who_said_yes(tmp_path):
     campaign = ran(tmp_path, judged(80), goal='budget = "30"')
     with campaign.look() as now:

@@ -52,6 +52,10 @@ class Campaign:
 
     spec: Spec
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.spec, Spec):
+            raise InputError(f"a campaign is opened by its file: Campaign.open({self.spec!r})")
+
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> "Campaign":
         """Open a campaign only to look at it: the TOML is read, and `look` reports where it differs from the store."""

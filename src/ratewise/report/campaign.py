@@ -274,8 +274,7 @@ def _slices(now: Snapshot, columns: Sequence[str] | None) -> list[Part]:
                 one.name or "(empty)", f"{one.items:,}", f"{one.labels:,}", *_slice_told(spec, one.estimate, ends)
             )
         if lead is not None:
-            status = now.status
-            table.add("all", f"{status.pool:,}", f"{status.labels:,}", *_slice_told(spec, lead, ends), style="best")
+            table.add("all", f"{now.status.pool:,}", f"{lead.labels:,}", *_slice_told(spec, lead, ends), style="best")
         parts += [Heading(f"By {column}", 3), table]
     if parts:
         parts.append(Sentence("Each interval holds for its slice alone; of twenty slices, one may be off.", "quiet"))

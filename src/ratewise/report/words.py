@@ -73,6 +73,8 @@ def effort(now: Snapshot) -> str:
     status, alone = now.status, labels_alone(now)
     labels = f"{status.labels:,} label{'' if status.labels == 1 else 's'} from {now.spec.strong.name}"
     took = f"It took {labels} and cost {money(now.spec, status.spent)}"
+    if status.lead is not None and status.lead.labels < status.labels:
+        took += f" (the estimate rests on {status.lead.labels:,} of them)"
     if alone is None or alone <= status.labels:
         return f"{took}."
     return f"{took}; labels alone would have taken about {alone:,} for the same precision."
