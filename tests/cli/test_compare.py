@@ -72,10 +72,21 @@ def test_the_text_says_it_in_words(run, table):
     assert (done.code, done.err) == (0, "")
     assert "new is better than old by 0." in text
     assert "relative lift" in text
-    assert "two separate samples" in text
+    assert "Rests on" in text
+    assert "two separate samples" not in text  # made-up systems that err apart: pairing brings nothing
     text = " ".join(run("compare", table, *PAIR, "--system", MINI, "--baseline", "old").out.split())
     assert "new is better than old; mini is worse than old" in text
     assert "baseline" in text
+
+
+def test_the_text_says_what_pairing_brings(run, write, columns):
+    lost = [h if i % 9 else 0.0 * h for i, h in enumerate(columns["human_new"])]
+    alike = write("alike.csv", {**columns, "human_old": lost, "judge_old": columns["judge_new"]})
+    pairing = run("compare", alike, *PAIR, "--json").document["pairing"]
+    assert pairing > 1.5
+    assert f"two separate samples would need {pairing:.1f} times as many" in " ".join(
+        run("compare", alike, *PAIR).out.split()
+    )
 
 
 @pytest.mark.parametrize("name", ["picture.svg", "picture.png"])
