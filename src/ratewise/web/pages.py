@@ -106,7 +106,8 @@ class Pages:
         """Whether the campaign goes on: it is at its end, or some process plans it and shows signs of life."""
         store = self.service.labelling.store
         with self._looking:  # two who look at the lock at once would take each other for the one who has it
-            is_well = store.meta("ended") is not None or (store.running() and store.waits_for() is None)
+            planned = store.running() and store.waits_for() is None
+            is_well = planned or store.meta("ended") is not None  # the end is written before the lock is let go
         return PlainTextResponse("ok\n") if is_well else PlainTextResponse("nothing plans this campaign\n", 503)
 
 
